@@ -1,0 +1,42 @@
+# Options, compile flags and the summary that configure prints at its end.
+set(RINGSIDE_APP AUTO CACHE STRING "The window and --render: AUTO (if GLFW, EGL and ImGui are found), ON or OFF")
+set(RINGSIDE_MPI AUTO CACHE STRING "Live ranks over MPI: AUTO, ON or OFF")
+set(RINGSIDE_CUDA AUTO CACHE STRING "NCCL data plane and CUDA kernels: AUTO, ON or OFF")
+option(RINGSIDE_TESTS "Build the tests" ON)
+option(RINGSIDE_BENCH "Build the benchmarks in tests/bench" OFF)
+option(RINGSIDE_FUZZ "Build the libFuzzer targets in tests/fuzz (Clang only)" OFF)
+option(RINGSIDE_WERROR "Warnings are errors (CI)" OFF)
+option(RINGSIDE_FETCH_DEPS "Fetch a pinned Dear ImGui instead of the system's" OFF)
+set(RINGSIDE_SANITIZE "" CACHE STRING "Sanitizers for every target, for example address,undefined or thread")
+set_property(CACHE RINGSIDE_APP RINGSIDE_MPI RINGSIDE_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug or RelWithDebInfo" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+# Linked PRIVATE by our own targets only, so third-party headers are never judged by our warnings.
+add_library(ringside_flags INTERFACE)
+target_compile_options(ringside_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor>
+  $<$<AND:$<BOOL:${RINGSIDE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)
+# The same bits on every compiler: no fused multiply-add behind our back (sim/, kernels/ on the host, backend/).
+target_compile_options(ringside_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+target_include_directories(ringside_flags INTERFACE ${CMAKE_SOURCE_DIR})
+if(RINGSIDE_SANITIZE)
+  target_compile_options(ringside_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${RINGSIDE_SANITIZE}
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all>)
+  target_link_options(ringside_flags INTERFACE -fsanitize=${RINGSIDE_SANITIZE})
+endif()
+
+set(RINGSIDE_SUMMARY "" CACHE INTERNAL "")
+function(ringside_summary name value)
+  set(RINGSIDE_SUMMARY "${RINGSIDE_SUMMARY}\n  ${name}: ${value}" CACHE INTERNAL "")
+endfunction()
+function(ringside_print_summary)
+  message(STATUS "Ringside ${PROJECT_VERSION} (${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION})${RINGSIDE_SUMMARY}")
+endfunction()
