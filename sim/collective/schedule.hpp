@@ -1,0 +1,87 @@
+// A Schedule says who sends which chunk to whom at which ring step, and nothing about time or numbers. The same schedule
+// is run by the executor on real numbers and virtual time, by the MPI ranks, and by the NCCL plane.
+//
+// Meaning of a list of transfers: at step s every transfer of step s reads the sender's chunk as it was after all
+// transfers of steps < s, then the receiver either reduces it into its own chunk or overwrites its own chunk. Within one
+// step a (rank, chunk) is received at most once (naive gathers use one step a sender).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/collective/chunk.hpp"
+
+namespace ringside::sim {
+
+enum class Collective : std::uint8_t { AllReduce, ReduceScatter, AllGather, Broadcast, Reduce, AllToAll };
+std::string_view to_word(Collective collective);
+std::optional<Collective> collective_from(std::string_view word);
+
+enum class Algorithm : std::uint8_t {
+  Ring, Naive, RecursiveDoubling, Rabenseifner, BinomialTree, NcclTree, Hierarchical, Nvls,
+};
+inline constexpr int kAlgorithmCount = 8;
+std::string_view to_word(Algorithm algorithm);
+std::optional<Algorithm> algorithm_from(std::string_view word);
+
+/// Ring order: NCCL's (ring position r sends chunk r-1 first and owns chunk r after reduce-scatter) or the textbook's
+/// (sends chunk r first, ends owning chunk r+1).
+enum class RingOrder : std::uint8_t { Nccl, Textbook };
+std::string_view to_word(RingOrder order);
+
+/// NCCL's names of what a rank does in one go (src/device/prims_simple.h).
+enum class Primitive : std::uint8_t { Send, Recv, RecvReduceSend, RecvReduceCopySend, RecvCopySend, RecvReduce };
+std::string_view to_word(Primitive primitive);
+std::optional<Primitive> primitive_from(std::string_view word);
+
+enum class Action : std::uint8_t { Reduce, Copy };
+
+/// One chunk crossing one link.
+struct Transfer {
+  std::uint32_t step = 0;   // ring step, from 1
+  std::uint32_t chunk = 0;  // index into the chunk table
+  std::int32_t src = 0, dst = 0;
+  Action action = Action::Copy;
+  Primitive sender_primitive = Primitive::Send;    // what the sender does when it sends this chunk
+  Primitive receiver_primitive = Primitive::Recv;  // what the receiver does when it takes it
+};
+
+struct Schedule {
+  Collective collective = Collective::AllReduce;
+  Algorithm algorithm = Algorithm::Ring;
+  RingOrder order = RingOrder::Nccl;
+  int world_size = 1;
+  std::uint32_t steps = 0;         // the largest Transfer::step
+  std::uint32_t reduce_steps = 0;  // steps 1 … reduce_steps are the reduce-scatter (or reduce) phase
+  ChunkTable chunks;
+  std::vector<Transfer> transfers;  // ordered by (step, channel, loop, src): the order that breaks ties
+};
+
+struct ScheduleRequest {
+  Collective collective = Collective::AllReduce;
+  Algorithm algorithm = Algorithm::Ring;
+  RingOrder order = RingOrder::Nccl;
+  Chunking chunking = Chunking::Even;
+  DType dtype = DType::Float32;
+  std::int64_t count = 1;
+  int world_size = 1;
+  int channels = 1;
+  int gpus_per_node = 0;  // 0 = all on one node; used by NcclTree and Hierarchical
+  int root = 0;           // Broadcast, Reduce, Naive
+};
+
+/// Builds the schedule. World size 1 gives no transfers. Aborts on requests that `schedule_problem` would refuse.
+Schedule make_schedule(const ScheduleRequest& request);
+/// Why a request cannot be scheduled ("nvls has no all_gather"), or nothing.
+std::optional<std::string> schedule_problem(const ScheduleRequest& request);
+
+/// Who owns the finished chunk after the reduce-scatter phase of a ring: the rank that holds all contributions first.
+int owner_after_reduce_scatter(RingOrder order, int world_size, std::uint32_t slot);
+
+/// Bytes that one rank sends; for the ring 2(N-1)/N of the buffer when the count divides.
+std::int64_t bytes_sent(const Schedule& schedule, DType dtype, int rank);
+
+}  // namespace ringside::sim
