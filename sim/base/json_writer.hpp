@@ -1,5 +1,5 @@
-// A small append-only JSON writer: keys in the order of the calls, no spaces, numbers by std::to_chars. The trace, the
-// wire and `--json` are made with it, so that the same values give the same bytes everywhere.
+// A small append-only JSON writer: keys in the order of the calls, no spaces, numbers by std::to_chars. The
+// trace, the wire and `--json` are made with it, so that the same values give the same bytes everywhere.
 #pragma once
 
 #include <cstdint>

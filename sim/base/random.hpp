@@ -1,5 +1,6 @@
-// Counter-based random numbers: every draw is a pure function of (seed, rank, step, purpose, i), so that one more draw
-// somewhere never shifts another. splitmix64 (Steele, Lea, Flood 2014); no std distribution, since those differ between libraries.
+// Counter-based random numbers: every draw is a pure function of (seed, rank, step, purpose, i), so that one
+// more draw somewhere never shifts another. splitmix64 (Steele, Lea, Flood 2014); no std distribution, since
+// those differ between libraries.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,15 @@ constexpr std::uint64_t mix64(std::uint64_t z) {
 
 /// What a draw is for. Append only: the numbers are part of every recorded result.
 enum class Purpose : std::uint64_t {
-  TensorValues = 1, Jitter = 2, Weights = 3, Data = 4, Noise = 5, Fault = 6, Detective = 7, MonteCarlo = 8, Network = 9,
+  TensorValues = 1,
+  Jitter = 2,
+  Weights = 3,
+  Data = 4,
+  Noise = 5,
+  Fault = 6,
+  Detective = 7,
+  MonteCarlo = 8,
+  Network = 9,
 };
 
 struct DrawKey {
@@ -40,8 +49,8 @@ constexpr std::uint32_t draw_below(const DrawKey& key, std::uint64_t i, std::uin
   return static_cast<std::uint32_t>(((draw_u64(key, i) >> 32) * n) >> 32);
 }
 
-/// Standard normal by Irwin–Hall: the sum of 12 uniforms minus 6, in 32.32 fixed point, so that the bits are the same everywhere.
-/// Exact as a double (at most 36 significant bits).
+/// Standard normal by Irwin–Hall: the sum of 12 uniforms minus 6, in 32.32 fixed point, so that the bits are
+/// the same everywhere. Exact as a double (at most 36 significant bits).
 double draw_normal(const DrawKey& key, std::uint64_t i);
 
 /// Factor for a duration: 1,000,000 ± `ppm`, uniform. duration * jitter_ppm(...) / 1'000'000.

@@ -1,4 +1,5 @@
-// The world's fault as a value: what went wrong, where, what is legal, what to do. Our own bugs are checks (check.hpp).
+// The world's fault as a value: what went wrong, where, what is legal, what to do. Our own bugs are checks
+// (check.hpp).
 #pragma once
 
 #include <string>
@@ -11,8 +12,8 @@ namespace ringside::sim {
 
 /// One problem in the user's input. Line and column count from 1; 0 means "not known".
 struct Error {
-  std::string what;   // "unknown key \"algoritm\""
-  std::string file;   // as the user named it; empty when the text came from memory
+  std::string what;  // "unknown key \"algoritm\""
+  std::string file;  // as the user named it; empty when the text came from memory
   int line = 0;
   int column = 0;
   std::string text;   // the offending text, if short
@@ -54,6 +55,8 @@ class [[nodiscard]] Result {
 
 /// For functions that give nothing but may fail.
 using Status = Result<std::monostate>;
-inline Status ok() { return Status(std::monostate{}); }
+inline Status ok() {
+  return Status(std::monostate{});
+}
 
 }  // namespace ringside::sim

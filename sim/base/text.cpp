@@ -48,7 +48,8 @@ CodePoint decode(std::string_view text, std::size_t at) {
   return {value, length};
 }
 
-/// Characters that can forge or hide text: C0, DEL, C1, line/paragraph separators, bidirectional controls, zero-width ones.
+/// Characters that can forge or hide text: C0, DEL, C1, line/paragraph separators, bidirectional controls,
+/// zero-width ones.
 bool is_dangerous(std::uint32_t c) {
   return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x061C || (c >= 0x200B && c <= 0x200F) ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x2069) || c == 0xFEFF;
@@ -61,10 +62,18 @@ void append_hex(std::string& out, std::uint32_t value, int digits) {
 
 }  // namespace
 
-void append_int(std::string& out, std::int64_t value) { append_chars(out, value); }
-void append_uint(std::string& out, std::uint64_t value) { append_chars(out, value); }
-void append_double(std::string& out, double value) { append_floating(out, value); }
-void append_float(std::string& out, float value) { append_floating(out, value); }
+void append_int(std::string& out, std::int64_t value) {
+  append_chars(out, value);
+}
+void append_uint(std::string& out, std::uint64_t value) {
+  append_chars(out, value);
+}
+void append_double(std::string& out, double value) {
+  append_floating(out, value);
+}
+void append_float(std::string& out, float value) {
+  append_floating(out, value);
+}
 
 void append_hex64(std::string& out, std::uint64_t value) {
   append_hex(out, static_cast<std::uint32_t>(value >> 32), 8);
@@ -118,8 +127,8 @@ std::string escape_for_display(std::string_view text) {
 bool is_safe_host_name(std::string_view name) {
   if (name.empty() || name.front() == '-') return false;
   for (const char c : name) {
-    const bool legal = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-                       c == '_' || c == '-';
+    const bool legal = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '.' || c == '_' || c == '-';
     if (!legal) return false;
   }
   return true;
@@ -137,7 +146,8 @@ std::string with_commas(std::int64_t value) {
 }
 
 namespace {
-/// value / unit with at most `decimals` decimals, trailing zeros cut, rounded half up. Integers only: no locale, no printf.
+/// value / unit with at most `decimals` decimals, trailing zeros cut, rounded half up. Integers only: no
+/// locale, no printf.
 std::string scaled(std::int64_t value, std::int64_t unit, int decimals, std::string_view suffix) {
   std::int64_t power = 1;
   for (int i = 0; i < decimals; ++i) power *= 10;

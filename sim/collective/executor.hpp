@@ -1,9 +1,11 @@
-// Runs one collective: real numbers (what every rank holds after every step) and virtual time (when), apart from each other.
+// Runs one collective: real numbers (what every rank holds after every step) and virtual time (when), apart
+// from each other.
 //
-// Time of one transfer: start = max(ready, link_free); wire = ceil(bytes·10⁹/bytes_per_s); link_free = start + wire;
-// arrive = link_free + latency; done = max(arrive, receiver in the collective) + reduce. There is no barrier per ring step:
-// each rank goes on when its own input is there. Queue order: (time, insertion id). Every rank has one egress and one
-// ingress port, so that a gather into one root queues at the root; on a ring that is the link itself.
+// Time of one transfer: start = max(ready, link_free); wire = ceil(bytes·10⁹/bytes_per_s); link_free = start
+// + wire; arrive = link_free + latency; done = max(arrive, receiver in the collective) + reduce. There is no
+// barrier per ring step: each rank goes on when its own input is there. Queue order: (time, insertion id).
+// Every rank has one egress and one ingress port, so that a gather into one root queues at the root; on a
+// ring that is the link itself.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +22,11 @@ namespace ringside::sim {
 
 /// When one transfer of the schedule happened. Same index as Schedule::transfers.
 struct TransferTimes {
-  std::int64_t wait_from = 0;  // the receiver was ready for it since then (its previous receive of this channel done)
-  std::int64_t start = 0;      // first byte leaves the sender
-  std::int64_t arrive = 0;     // last byte is at the receiver
-  std::int64_t done = 0;       // reduced or copied
+  std::int64_t wait_from =
+      0;  // the receiver was ready for it since then (its previous receive of this channel done)
+  std::int64_t start = 0;   // first byte leaves the sender
+  std::int64_t arrive = 0;  // last byte is at the receiver
+  std::int64_t done = 0;    // reduced or copied
 };
 
 struct ExecutionTimes {
@@ -35,8 +38,8 @@ struct ExecutionTimes {
 ExecutionTimes execute_times(const Schedule& schedule, DType dtype, const Topology& topology,
                              std::span<const std::int64_t> arrival, std::int64_t reduce_ns);
 
-/// Timing only, nothing materialised per transfer: a ring AllReduce evaluated step by step over arrays of world_size. Same
-/// times as execute_times on make_schedule (tested). Gives the finish time per rank.
+/// Timing only, nothing materialised per transfer: a ring AllReduce evaluated step by step over arrays of
+/// world_size. Same times as execute_times on make_schedule (tested). Gives the finish time per rank.
 std::vector<std::int64_t> ring_finish_times(const ScheduleRequest& request, const Topology& topology,
                                             std::span<const std::int64_t> arrival, std::int64_t reduce_ns);
 
@@ -45,21 +48,24 @@ struct Numbers {
   std::vector<std::shared_ptr<const Tensor>> result;  // per rank
 };
 
-/// What the numbers pass calls for every transfer, in schedule order, if given: the bytes that travel, the receiver's chunk
-/// before and after. Spans are valid during the call only.
-using TransferObserver = std::function<void(std::size_t transfer, std::span<const std::byte> arrived,
-                                            std::span<const std::byte> before, std::span<const std::byte> after)>;
+/// What the numbers pass calls for every transfer, in schedule order, if given: the bytes that travel, the
+/// receiver's chunk before and after. Spans are valid during the call only.
+using TransferObserver =
+    std::function<void(std::size_t transfer, std::span<const std::byte> arrived,
+                       std::span<const std::byte> before, std::span<const std::byte> after)>;
 
-/// Runs the schedule on the inputs (one per rank, same dtype and count: mismatches are the job simulator's). Applies
-/// prepare (avg) first and finish (sum_then_divide) last. Without an observer nothing is materialised per transfer and a
-/// ring is evaluated chunk by chunk in cache-sized blocks.
-Numbers execute_numbers(const Schedule& schedule, ReduceOp op, std::span<const std::shared_ptr<const Tensor>> inputs,
+/// Runs the schedule on the inputs (one per rank, same dtype and count: mismatches are the job simulator's).
+/// Applies prepare (avg) first and finish (sum_then_divide) last. Without an observer nothing is materialised
+/// per transfer and a ring is evaluated chunk by chunk in cache-sized blocks.
+Numbers execute_numbers(const Schedule& schedule, ReduceOp op,
+                        std::span<const std::shared_ptr<const Tensor>> inputs,
                         const TransferObserver& observer = {});
 
-/// One element on demand: the value that `rank` works with in place `element` after the first `transfers_done` transfers (in
-/// schedule order), computed from the inputs along the schedule; cost = the transfers that touch its chunk. The finish
-/// division is not applied.
-Scalar element_after(const Schedule& schedule, ReduceOp op, std::span<const std::shared_ptr<const Tensor>> inputs, int rank,
-                     std::int64_t element, std::size_t transfers_done);
+/// One element on demand: the value that `rank` works with in place `element` after the first
+/// `transfers_done` transfers (in schedule order), computed from the inputs along the schedule; cost = the
+/// transfers that touch its chunk. The finish division is not applied.
+Scalar element_after(const Schedule& schedule, ReduceOp op,
+                     std::span<const std::shared_ptr<const Tensor>> inputs, int rank, std::int64_t element,
+                     std::size_t transfers_done);
 
 }  // namespace ringside::sim

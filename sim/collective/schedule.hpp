@@ -1,9 +1,10 @@
-// A Schedule says who sends which chunk to whom at which ring step, and nothing about time or numbers. The same schedule
-// is run by the executor on real numbers and virtual time, by the MPI ranks, and by the NCCL plane.
+// A Schedule says who sends which chunk to whom at which ring step, and nothing about time or numbers. The
+// same schedule is run by the executor on real numbers and virtual time, by the MPI ranks, and by the NCCL
+// plane.
 //
-// Meaning of a list of transfers: at step s every transfer of step s reads the sender's chunk as it was after all
-// transfers of steps < s, then the receiver either reduces it into its own chunk or overwrites its own chunk. Within one
-// step a (rank, chunk) is received at most once (naive gathers use one step a sender).
+// Meaning of a list of transfers: at step s every transfer of step s reads the sender's chunk as it was after
+// all transfers of steps < s, then the receiver either reduces it into its own chunk or overwrites its own
+// chunk. Within one step a (rank, chunk) is received at most once (naive gathers use one step a sender).
 #pragma once
 
 #include <cstdint>
@@ -21,19 +22,33 @@ std::string_view to_word(Collective collective);
 std::optional<Collective> collective_from(std::string_view word);
 
 enum class Algorithm : std::uint8_t {
-  Ring, Naive, RecursiveDoubling, Rabenseifner, BinomialTree, NcclTree, Hierarchical, Nvls,
+  Ring,
+  Naive,
+  RecursiveDoubling,
+  Rabenseifner,
+  BinomialTree,
+  NcclTree,
+  Hierarchical,
+  Nvls,
 };
 inline constexpr int kAlgorithmCount = 8;
 std::string_view to_word(Algorithm algorithm);
 std::optional<Algorithm> algorithm_from(std::string_view word);
 
-/// Ring order: NCCL's (ring position r sends chunk r-1 first and owns chunk r after reduce-scatter) or the textbook's
-/// (sends chunk r first, ends owning chunk r+1).
+/// Ring order: NCCL's (ring position r sends chunk r-1 first and owns chunk r after reduce-scatter) or the
+/// textbook's (sends chunk r first, ends owning chunk r+1).
 enum class RingOrder : std::uint8_t { Nccl, Textbook };
 std::string_view to_word(RingOrder order);
 
 /// NCCL's names of what a rank does in one go (src/device/prims_simple.h).
-enum class Primitive : std::uint8_t { Send, Recv, RecvReduceSend, RecvReduceCopySend, RecvCopySend, RecvReduce };
+enum class Primitive : std::uint8_t {
+  Send,
+  Recv,
+  RecvReduceSend,
+  RecvReduceCopySend,
+  RecvCopySend,
+  RecvReduce
+};
 std::string_view to_word(Primitive primitive);
 std::optional<Primitive> primitive_from(std::string_view word);
 
@@ -73,12 +88,14 @@ struct ScheduleRequest {
   int root = 0;           // Broadcast, Reduce, Naive
 };
 
-/// Builds the schedule. World size 1 gives no transfers. Aborts on requests that `schedule_problem` would refuse.
+/// Builds the schedule. World size 1 gives no transfers. Aborts on requests that `schedule_problem` would
+/// refuse.
 Schedule make_schedule(const ScheduleRequest& request);
 /// Why a request cannot be scheduled ("nvls has no all_gather"), or nothing.
 std::optional<std::string> schedule_problem(const ScheduleRequest& request);
 
-/// Who owns the finished chunk after the reduce-scatter phase of a ring: the rank that holds all contributions first.
+/// Who owns the finished chunk after the reduce-scatter phase of a ring: the rank that holds all
+/// contributions first.
 int owner_after_reduce_scatter(RingOrder order, int world_size, std::uint32_t slot);
 
 /// Bytes that one rank sends; for the ring 2(N-1)/N of the buffer when the count divides.

@@ -90,8 +90,12 @@ void append_evidence(JsonWriter& json, const Evidence& evidence) {
 
 }  // namespace
 
-std::string_view to_word(DiagnosisKind kind) { return kKinds[static_cast<std::size_t>(kind)].word; }
-std::string_view meaning(DiagnosisKind kind) { return kKinds[static_cast<std::size_t>(kind)].meaning; }
+std::string_view to_word(DiagnosisKind kind) {
+  return kKinds[static_cast<std::size_t>(kind)].word;
+}
+std::string_view meaning(DiagnosisKind kind) {
+  return kKinds[static_cast<std::size_t>(kind)].meaning;
+}
 
 std::optional<DiagnosisKind> diagnosis_kind_from(std::string_view word) {
   for (std::size_t i = 0; i < kKinds.size(); ++i)
@@ -123,7 +127,11 @@ void append_diagnosis_json(std::string& out, const Diagnosis& diagnosis, std::st
   for (const auto& [from, to] : diagnosis.waits_for) json.begin_array().integer(from).integer(to).end_array();
   json.end_array().key("tools_would_say").begin_array();
   for (const auto& says : diagnosis.tools_would_say)
-    json.begin_object().field("tool", says.tool).field("text", says.text).field("verdict", to_word(says.verdict)).end_object();
+    json.begin_object()
+        .field("tool", says.tool)
+        .field("text", says.text)
+        .field("verdict", to_word(says.verdict))
+        .end_object();
   json.end_array();
   string_array(json, "next_steps", diagnosis.next_steps);
   json.key("alternatives").begin_array();

@@ -1,5 +1,6 @@
-// The one Diagnosis: what happened, who did it, who only waited, why we think so, what to do next. The same struct comes
-// out of a simulated job, a live one and the logs of a dead one; its JSON is the schema of the project's contracts.
+// The one Diagnosis: what happened, who did it, who only waited, why we think so, what to do next. The same
+// struct comes out of a simulated job, a live one and the logs of a dead one; its JSON is the schema of the
+// project's contracts.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +14,35 @@ namespace ringside::sim {
 
 /// What kind of failure. Words and meaning are fixed: they stand in JSON, in truth files and on screen.
 enum class DiagnosisKind : std::uint8_t {
-  None,               // nothing failed
-  HangRankMissing,    // a rank did not join a collective and is (or seems) alive
-  SequenceMismatch,   // ranks are at different sequence numbers of one communicator: a call skipped or made once more
-  CollectiveOrder,    // same sequence number, different collective: calls in another order
-  OpMismatch,         // same call, another reduction op
-  ShapeMismatch,      // same call, another shape or element count
-  DtypeMismatch,      // same call, another dtype
-  RankCrash,          // a rank ended by an exception or a signal of its own
-  RankExitEarly,      // a rank ended cleanly while the others went on
-  HostOom,            // the host's memory ran out: the kernel or the scheduler killed a rank
-  GpuOom,             // CUDA out of memory
-  GpuHw,              // a GPU failed: Xid 48, 79, 94, 95, 119 …, uncorrectable ECC
-  NvlinkHw,           // NVLink or NVSwitch failed: Xid 74, 144–150
-  PcieError,          // PCIe: AER storm, power, GPU off the bus with AER before it
-  IbError,            // InfiniBand or RoCE: port error, retry exceeded, HCA fatal
-  LinkDown,           // a link is down for good
-  LinkSlow,           // a link works, but far below its speed
-  NetworkConfig,      // interface, address, firewall, GID, ACS: the network is set up wrong
-  ConfigError,        // the job is set up wrong: shm size, ports, device mapping, versions
-  Rendezvous,         // ranks never met: store or rendezvous failed
-  Nan,                // NaN or infinity in loss or gradients
-  SilentCorruption,   // wrong numbers without any error
-  UnevenData,         // ranks have different amounts of data: one ends its loader first
-  Straggler,          // one rank is slower than all others, step after step
-  DdpUnusedParams,    // DDP waits for a gradient that never comes: parameters not used in the loss
-  NodeFailure,        // a whole node is gone
-  WatchdogFalseAlarm, // nothing is wrong but a timeout was shorter than legitimate work
-  Unknown,            // the evidence does not decide
+  None,                // nothing failed
+  HangRankMissing,     // a rank did not join a collective and is (or seems) alive
+  SequenceMismatch,    // ranks are at different sequence numbers of one communicator: a call skipped or made
+                       // once more
+  CollectiveOrder,     // same sequence number, different collective: calls in another order
+  OpMismatch,          // same call, another reduction op
+  ShapeMismatch,       // same call, another shape or element count
+  DtypeMismatch,       // same call, another dtype
+  RankCrash,           // a rank ended by an exception or a signal of its own
+  RankExitEarly,       // a rank ended cleanly while the others went on
+  HostOom,             // the host's memory ran out: the kernel or the scheduler killed a rank
+  GpuOom,              // CUDA out of memory
+  GpuHw,               // a GPU failed: Xid 48, 79, 94, 95, 119 …, uncorrectable ECC
+  NvlinkHw,            // NVLink or NVSwitch failed: Xid 74, 144–150
+  PcieError,           // PCIe: AER storm, power, GPU off the bus with AER before it
+  IbError,             // InfiniBand or RoCE: port error, retry exceeded, HCA fatal
+  LinkDown,            // a link is down for good
+  LinkSlow,            // a link works, but far below its speed
+  NetworkConfig,       // interface, address, firewall, GID, ACS: the network is set up wrong
+  ConfigError,         // the job is set up wrong: shm size, ports, device mapping, versions
+  Rendezvous,          // ranks never met: store or rendezvous failed
+  Nan,                 // NaN or infinity in loss or gradients
+  SilentCorruption,    // wrong numbers without any error
+  UnevenData,          // ranks have different amounts of data: one ends its loader first
+  Straggler,           // one rank is slower than all others, step after step
+  DdpUnusedParams,     // DDP waits for a gradient that never comes: parameters not used in the loss
+  NodeFailure,         // a whole node is gone
+  WatchdogFalseAlarm,  // nothing is wrong but a timeout was shorter than legitimate work
+  Unknown,             // the evidence does not decide
 };
 inline constexpr int kDiagnosisKindCount = 28;
 
@@ -93,15 +95,16 @@ struct Diagnosis {
   std::vector<std::string> culprit_nodes;  // hosts
   std::vector<int> victims;                // ranks, ascending
   Confidence confidence = Confidence::Certain;
-  std::vector<Evidence> evidence;          // strongest first
+  std::vector<Evidence> evidence;              // strongest first
   std::vector<std::pair<int, int>> waits_for;  // [from, to], both ranks
   std::vector<ToolSays> tools_would_say;
-  std::vector<std::string> next_steps;     // text or command, in order
+  std::vector<std::string> next_steps;  // text or command, in order
   std::vector<Alternative> alternatives;
-  std::int64_t world_size = 0;             // 0 = not known
+  std::int64_t world_size = 0;  // 0 = not known
 };
 
-/// One JSON object, keys in the order of the contract. `extra` is appended inside the object (",\"unread_lines\":3") or empty.
+/// One JSON object, keys in the order of the contract. `extra` is appended inside the object
+/// (",\"unread_lines\":3") or empty.
 void append_diagnosis_json(std::string& out, const Diagnosis& diagnosis, std::string_view extra = {});
 
 }  // namespace ringside::sim

@@ -66,10 +66,11 @@ TEST(Diagnosis, JsonOfACleanJob) {
   Diagnosis clean;
   clean.world_size = 4;
   append_diagnosis_json(out, clean);
-  EXPECT_EQ(out,
-            R"({"kind":"none","first_cause":{"rank":null,"node":null,"step":null,"seq":null,"t_ns":null,"what":""},)"
-            R"("culprits":[],"culprit_nodes":[],"victims":[],"confidence":"certain","evidence":[],"waits_for":[],)"
-            R"("tools_would_say":[],"next_steps":[],"alternatives":[],"world_size":4})");
+  EXPECT_EQ(
+      out,
+      R"({"kind":"none","first_cause":{"rank":null,"node":null,"step":null,"seq":null,"t_ns":null,"what":""},)"
+      R"("culprits":[],"culprit_nodes":[],"victims":[],"confidence":"certain","evidence":[],"waits_for":[],)"
+      R"("tools_would_say":[],"next_steps":[],"alternatives":[],"world_size":4})");
 }
 
 }  // namespace ringside::sim

@@ -1,0 +1,146 @@
+// A Frame: what is true at one time t, made from the Trace alone. Every view is drawn from a `const Frame&`
+// and never asks where it came from.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/trace/trace.hpp"
+
+namespace ringside::sim {
+
+/// What a rank does. Working phases come from phase events; the rest from what it waits for, from silence,
+/// and from its end.
+enum class RankStatus : std::uint8_t {
+  Idle,
+  Working,
+  Waiting,
+  Silent,
+  Stalled,
+  TimedOut,
+  Terminated,
+  Aborted,
+  Dead,
+  Exited,
+};
+std::string_view to_word(RankStatus status);
+
+// The ladder of silence and waiting (NCCL RAS: 1 s, 5 s, 20 s, 60 s).
+inline constexpr std::int64_t kSilentAfterNs = 1'000'000'000;
+inline constexpr std::int64_t kStalledAfterNs = 20'000'000'000;
+inline constexpr std::int64_t kDeadAfterNs = 60'000'000'000;
+
+struct RankFrame {
+  RankStatus status = RankStatus::Idle;
+  Phase phase = Phase::Init;
+  bool in_phase = false;
+  bool poisoned = false;  // NaN known in its numbers
+  bool by_signal = false;
+  std::int32_t step = 0;  // training step, 0 before the first
+  std::int64_t phase_since = 0;
+  std::int64_t waiting_since = -1;  // in a collective that has not started moving here; -1 = not waiting
+  std::int64_t last_heard = -1;     // time of its last event of any kind
+  std::int32_t exit_code = 0;
+  std::uint32_t in_collective = kNone;  // enqueued and not finished: Trace::collectives
+  std::uint32_t last_finished = kNone;
+  std::uint32_t tensor_event = kNone;  // last TensorValues event
+  std::uint32_t hello = kNone;
+  std::uint32_t last_error = kNone;  // event index
+  std::uint32_t last_log = kNone;    // event index
+  std::uint64_t weights_digest = 0;
+  std::int64_t weights_step = -1;
+  double loss = 0, grad_norm = 0;
+  std::uint8_t has = 0;  // kHasLoss | kHasGradNorm
+};
+
+/// One chunk of one rank in the collective that is on stage.
+enum class CellState : std::uint8_t {
+  Own,       // its own numbers, untouched
+  PassedOn,  // sent away: the working value is gone from here
+  Arriving,  // a chunk flies towards it
+  Adding,    // arrived, being reduced
+  Partial,   // holds a partial sum
+  Complete,  // holds all contributions
+};
+
+struct Cell {
+  std::uint64_t contributions = 0;  // bit r = rank r is inside; worlds above 64: see contribution_count
+  std::uint16_t contribution_count = 1;
+  CellState state = CellState::Own;
+  std::uint8_t poisoned = 0;      // 1 = a NaN inside
+  std::uint32_t working = kNone;  // sample: what is in transit buffers
+  std::uint32_t tensor =
+      kNone;  // sample: what a debugger on that rank would see in its tensor; kNone = its input
+};
+
+/// A chunk on its way (or arrived and being reduced).
+struct Flight {
+  std::uint32_t begin_event = kNone;
+  std::uint32_t end_event = kNone;                 // kNone = the trace does not know yet (live)
+  std::int64_t start = 0, arrive = -1, done = -1;  // -1 = not known yet
+  std::int32_t src = 0, dst = 0;
+  std::uint32_t chunk = 0, step = 0;
+  std::uint16_t channel = 0;
+  std::uint32_t sample = kNone;     // what travels
+  std::uint32_t own = kNone;        // the receiver's working sample before (reduce only)
+  std::uint64_t contributions = 0;  // what travels contains
+  bool reduces = false;
+};
+
+/// The collective on stage: the latest one that any rank has entered at t.
+struct CollectiveFrame {
+  std::uint32_t coll = kNone;
+  std::uint32_t cells_per_rank = 0;      // 0 = ring steps not visible, or more than kMaxCellRanks ranks
+  std::vector<Cell> cells;               // rank-major
+  std::vector<Flight> flights;           // begun, not done, ordered by (start, begin_event)
+  std::vector<std::uint32_t> rank_step;  // per rank: latest ring step it finished
+  std::uint32_t transfers_done = 0, transfers_total = 0;
+  std::uint32_t ring_step = 0;  // the ring step of the latest begun transfer; 0 = none yet
+  bool divided = false;         // the ÷ N after the sum is done
+  const Cell& cell(int rank, std::uint32_t chunk) const {
+    return cells[static_cast<std::size_t>(rank) * cells_per_rank + chunk];
+  }
+};
+inline constexpr int kMaxCellRanks = 64;
+
+struct StatusCounts {
+  std::array<std::int32_t, 10> by_status{};
+  std::int32_t poisoned = 0;
+};
+
+struct Frame {
+  std::int64_t t = 0;
+  std::size_t applied = 0;  // events applied, in Trace::order()
+  std::vector<RankFrame> ranks;
+  std::vector<std::uint8_t> node_down;  // per node: 1 = NodeState said so
+  CollectiveFrame collective;
+  std::int64_t missing_events = 0;  // sum of the gaps in n so far
+  std::int32_t step = 0;            // largest training step begun
+  StatusCounts counts() const;
+};
+
+/// Gives Frames of a Trace forwards and backwards: nearest keyframe, then events in order (t, src, n).
+class FrameSource {
+ public:
+  explicit FrameSource(const Trace& trace);
+  /// The frame at t, all events <= t applied. Valid until the next call.
+  const Frame& frame_at(std::int64_t t);
+  /// Call after events were appended to the trace; a late event (t below the last applied) drops later
+  /// keyframes.
+  void trace_grew();
+
+ private:
+  void apply(Frame& frame, std::uint32_t event_index) const;
+  void finish(Frame& frame) const;  // what depends on t and not on an event: silence, waits
+  const Trace& trace_;
+  std::vector<std::uint32_t> flight_end_;     // begin event index -> end event index (kNone)
+  std::vector<std::uint32_t> flight_arrive_;  // begin event index -> arrive event index (kNone)
+  std::vector<Frame> keyframes_;
+  Frame current_, shown_;
+  std::size_t indexed_ = 0;
+};
+
+}  // namespace ringside::sim
