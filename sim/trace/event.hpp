@@ -63,6 +63,18 @@ std::string_view to_word(WaitsFor waits);
 
 inline constexpr std::uint32_t kNone = 0xFFFFFFFFu;  // "no index" in every pool
 
+// Conventions of producers (docs/trace-format.md):
+// - tensor events: name "input" before the first collective; "prepared" right after collective_enqueued when
+// the op changes the
+//   input first (avg: times 1/n); "result" when the op's finish is done (sum_then_divide: at the end of phase
+//   "divide").
+// - collective_enqueued = the rank called it; collective_started = its data began to move (all peers it needs
+// are there).
+// - ring_step_begin at the sender when the first byte leaves; ring_step_wait at a receiver that is ready and
+// has nothing yet;
+//   ring_step_arrive at the receiver when the last byte is there and a reduction of > 0 ns begins;
+//   ring_step_end at the receiver when its chunk holds the new numbers (also for copies).
+
 // Payloads: at most 24 bytes, trivially copyable. Indices point into the Trace's pools.
 struct HelloPayload {
   std::uint32_t hello;

@@ -99,7 +99,6 @@ struct CollectiveFrame {
   std::vector<std::uint32_t> rank_step;  // per rank: latest ring step it finished
   std::uint32_t transfers_done = 0, transfers_total = 0;
   std::uint32_t ring_step = 0;  // the ring step of the latest begun transfer; 0 = none yet
-  bool divided = false;         // the ÷ N after the sum is done
   const Cell& cell(int rank, std::uint32_t chunk) const {
     return cells[static_cast<std::size_t>(rank) * cells_per_rank + chunk];
   }
@@ -133,6 +132,7 @@ class FrameSource {
   void trace_grew();
 
  private:
+  void index_new_events();
   void apply(Frame& frame, std::uint32_t event_index) const;
   void finish(Frame& frame) const;  // what depends on t and not on an event: silence, waits
   const Trace& trace_;

@@ -88,6 +88,7 @@ class Trace {
   std::size_t sample_count() const { return samples_.size(); }
   std::uint32_t add_shape(const Shape& shape);
   const Shape& shape(std::uint32_t id) const { return shapes_[id]; }
+  std::size_t shape_count() const { return shapes_.size(); }
   std::uint32_t add_hello(Hello hello);
   const Hello& hello(std::uint32_t id) const { return hellos_[id]; }
   std::uint32_t add_command(const Fault& fault);
@@ -104,9 +105,9 @@ class Trace {
  private:
   std::vector<Event> events_;
   mutable std::vector<std::uint32_t> order_;
-  mutable bool order_sorted_ = true;
+  mutable bool order_sorted_ = true;  // false: too far out of order, sorted when next asked
   std::int64_t end_time_ = 0;
-  std::map<std::pair<Source, int>, std::uint32_t> next_n_;
+  std::map<Source, std::uint32_t> next_n_;
   std::vector<std::string> strings_;
   std::map<std::string, std::uint32_t, std::less<>> string_ids_;
   std::vector<Sample> samples_;
