@@ -16,9 +16,9 @@ struct Error {
   std::string file;  // as the user named it; empty when the text came from memory
   int line = 0;
   int column = 0;
-  std::string text;   // the offending text, if short
-  std::string legal;  // the legal values or range: "ring, naive"
-  std::string hint;   // what to do: "did you mean algorithm?"
+  std::string text{};   // the offending text, if short
+  std::string legal{};  // the legal values or range: "ring, naive"
+  std::string hint{};   // what to do: "did you mean algorithm?"
 
   /// `file:line:column: what (legal: …). hint`: one line, ready to print.
   std::string message() const;
