@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -46,7 +47,10 @@ struct RankFrame {
   std::int32_t exit_code = 0;
   std::uint32_t in_collective = kNone;  // enqueued and not finished: Trace::collectives
   std::uint32_t last_finished = kNone;
-  std::uint32_t tensor_event = kNone;  // last TensorValues event
+  std::uint32_t tensor_event = kNone;  // last "input" or "prepared" tensor event
+  std::uint32_t result_event = kNone;  // "result" tensor event of the collective on stage
+  std::uint32_t next_n = 0;            // expected n of its next event
+  bool heartbeats = false;             // it has sent one, so silence means something
   std::uint32_t hello = kNone;
   std::uint32_t last_error = kNone;  // event index
   std::uint32_t last_log = kNone;    // event index
@@ -132,15 +136,28 @@ class FrameSource {
   void trace_grew();
 
  private:
+  /// Begin, arrive and end of one transfer, matched by what identifies it, in whatever order they came.
+  struct Match {
+    std::uint32_t begin = kNone, arrive = kNone, end = kNone;
+  };
+  using TransferKey = std::array<std::uint32_t, 6>;  // coll, channel and loop, step, chunk, src, dst
+
   void index_new_events();
+  Frame start() const;
+  std::size_t applied_at(std::int64_t t) const;  // how many events of the order are <= t
+  void advance(Frame& frame, std::size_t until, bool keep_keyframes);
   void apply(Frame& frame, std::uint32_t event_index) const;
-  void finish(Frame& frame) const;  // what depends on t and not on an event: silence, waits
+  void finish(Frame& frame) const;  // what depends on t and not on an event: silence, long waits
+
   const Trace& trace_;
-  std::vector<std::uint32_t> flight_end_;     // begin event index -> end event index (kNone)
-  std::vector<std::uint32_t> flight_arrive_;  // begin event index -> arrive event index (kNone)
-  std::vector<Frame> keyframes_;
-  Frame current_, shown_;
-  std::size_t indexed_ = 0;
+  std::map<TransferKey, Match> open_;     // transfers of which something is still missing
+  std::vector<std::uint32_t> arrive_of_;  // event index of a ring_step_begin -> its ring_step_arrive
+  std::vector<std::uint32_t> end_of_;     // event index of a ring_step_begin -> its ring_step_end
+  std::size_t indexed_ = 0;               // events that the tables above know
+  std::vector<Frame> keyframes_;          // sorted by applied
+  std::size_t spacing_ = 4096;            // events between keyframes
+  Frame current_;                         // applied, without finish()
+  Frame shown_;
 };
 
 }  // namespace ringside::sim

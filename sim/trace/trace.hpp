@@ -59,6 +59,7 @@ struct CollectiveInfo {
   std::int32_t world_size = 0;
   ChunkTable chunks;  // empty when ring steps are not visible
   std::uint32_t steps = 0, reduce_steps = 0;
+  std::uint32_t transfers = 0;  // of the whole schedule; 0 = not known
 };
 
 class Trace {

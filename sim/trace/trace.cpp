@@ -1,0 +1,112 @@
+#include "sim/trace/trace.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "sim/base/check.hpp"
+
+namespace ringside::sim {
+namespace {
+
+std::uint32_t id_of(std::size_t index) {
+  RINGSIDE_CHECK_LT(index, std::size_t{kNone});
+  return static_cast<std::uint32_t>(index);
+}
+
+/// An appended event may belong this many places earlier and still be put there at once; farther, everything
+/// is sorted when asked for.
+constexpr std::size_t kNearlySorted = 4096;
+
+}  // namespace
+
+void Trace::append(const Event& event) {
+  const auto key = [this](std::uint32_t i) {
+    const Event& e = events_[i];
+    return std::tuple(e.t, e.src_kind, e.src_id, e.n);
+  };
+  const std::uint32_t index = id_of(events_.size());
+  events_.push_back(event);
+  end_time_ = std::max(end_time_, event.t);
+  std::uint32_t& next = next_n_[event.source()];
+  next = std::max(next, event.n + 1);
+
+  std::size_t at = order_.size();
+  const std::size_t floor = at > kNearlySorted ? at - kNearlySorted : 0;
+  while (at > floor && key(order_[at - 1]) > key(index)) --at;
+  if (at == floor && floor > 0) order_sorted_ = false;
+  order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(at), index);
+}
+
+void Trace::emit(Event event) {
+  const auto found = next_n_.find(event.source());
+  event.n = found == next_n_.end() ? 0 : found->second;
+  append(event);
+}
+
+const std::vector<std::uint32_t>& Trace::order() const {
+  if (!order_sorted_) {
+    std::sort(order_.begin(), order_.end(), [this](std::uint32_t a, std::uint32_t b) {
+      const Event& x = events_[a];
+      const Event& y = events_[b];
+      // The index last: a total order even where a hostile file repeats (t, src, n).
+      return std::tuple(x.t, x.src_kind, x.src_id, x.n, a) < std::tuple(y.t, y.src_kind, y.src_id, y.n, b);
+    });
+    order_sorted_ = true;
+  }
+  return order_;
+}
+
+std::uint32_t Trace::intern(std::string_view text) {
+  const auto found = string_ids_.find(text);
+  if (found != string_ids_.end()) return found->second;
+  const std::uint32_t id = id_of(strings_.size());
+  strings_.emplace_back(text);
+  string_ids_.emplace(std::string(text), id);
+  return id;
+}
+
+const std::string& Trace::string(std::uint32_t id) const {
+  static const std::string kEmpty;
+  return id == kNone ? kEmpty : strings_[id];
+}
+
+std::uint32_t Trace::add_sample(Sample sample) {
+  samples_.push_back(std::move(sample));
+  return id_of(samples_.size() - 1);
+}
+
+std::uint32_t Trace::add_shape(const Shape& shape) {
+  // Few shapes in any job, mostly the latest one again.
+  for (std::size_t i = shapes_.size(); i-- > 0;)
+    if (shapes_[i] == shape) return id_of(i);
+  shapes_.push_back(shape);
+  return id_of(shapes_.size() - 1);
+}
+
+std::uint32_t Trace::add_hello(Hello hello) {
+  hellos_.push_back(std::move(hello));
+  return id_of(hellos_.size() - 1);
+}
+
+std::uint32_t Trace::add_command(const Fault& fault) {
+  commands_.push_back(fault);
+  return id_of(commands_.size() - 1);
+}
+
+std::uint32_t Trace::add_list(std::vector<std::int32_t> members) {
+  lists_.push_back(std::move(members));
+  return id_of(lists_.size() - 1);
+}
+
+std::uint32_t Trace::add_collective(CollectiveInfo info) {
+  const auto [found, added] = collective_ids_.try_emplace({info.comm, info.seq}, id_of(collectives_.size()));
+  if (added) collectives_.push_back(std::move(info));
+  return found->second;
+}
+
+std::uint32_t Trace::find_collective(std::uint32_t comm, std::int64_t seq) const {
+  const auto found = collective_ids_.find({comm, seq});
+  return found == collective_ids_.end() ? kNone : found->second;
+}
+
+}  // namespace ringside::sim
