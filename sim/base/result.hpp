@@ -11,9 +11,11 @@
 namespace ringside::sim {
 
 /// One problem in the user's input. Line and column count from 1; 0 means "not known".
+/// The members have initialisers so that GCC accepts designated ones without naming all: Error{.what = "…",
+/// .hint = "…"}.
 struct Error {
-  std::string what;  // "unknown key \"algoritm\""
-  std::string file;  // as the user named it; empty when the text came from memory
+  std::string what{};  // "unknown key \"algoritm\""
+  std::string file{};  // as the user named it; empty when the text came from memory
   int line = 0;
   int column = 0;
   std::string text{};   // the offending text, if short

@@ -13,9 +13,13 @@
 
 namespace ringside::sim {
 
-/// own[i] = arrived[i] ∘ own[i], element by element; both spans hold the same number of bytes. Integers wrap.
-/// Results that are NaN are canonical. -0 < +0 for min and max.
+/// own[i] = arrived[i] ∘ own[i], element by element; both spans hold the same number of bytes and do not
+/// overlap. Integers wrap. Results that are NaN are canonical. -0 < +0 for min and max. Every op commutes,
+/// bit for bit.
 void reduce_into(DType dtype, ReduceOp op, std::span<const std::byte> arrived, std::span<std::byte> own);
+/// out[i] = arrived[i] ∘ own[i]; the three spans are equally long and do not overlap.
+void reduce_to(DType dtype, ReduceOp op, std::span<const std::byte> arrived, std::span<const std::byte> own,
+               std::span<std::byte> out);
 Scalar reduce(ReduceOp op, Scalar arrived, Scalar own);
 
 /// What a rank does to its input before it takes part: avg of a floating type multiplies by 1/n; everything
