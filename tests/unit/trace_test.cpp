@@ -16,7 +16,8 @@ Sample one(double value) {
   return sample_of(tensor);
 }
 
-/// Two ranks, two numbers each, a ring of two: r0 sends chunk 1, r1 sends chunk 0 …: values 10 a rank and chunk.
+/// Two ranks, two numbers each, a ring of two: r0 sends chunk 1, r1 sends chunk 0 …: values 10 a rank and
+/// chunk.
 struct TwoRanks {
   Trace trace;
   std::uint32_t coll = 0;
@@ -101,7 +102,8 @@ Trace long_trace(int ranks, int steps) {
         e.t = step * 100 + half * 50 + r % 7;
         e.set_source(Source::rank(r));
         e.type = half == 0 ? EventType::PhaseBegin : EventType::PhaseEnd;
-        e.phase = PhasePayload{step, Phase::Forward, half == 1 ? kHasLoss : std::uint8_t{0}, 0, 1.0 / step, 0};
+        e.phase =
+            PhasePayload{step, Phase::Forward, half == 1 ? kHasLoss : std::uint8_t{0}, 0, 1.0 / step, 0};
         trace.emit(e);
       }
   return trace;
@@ -111,7 +113,8 @@ bool same(const Frame& a, const Frame& b) {
   if (a.applied != b.applied || a.step != b.step || a.missing_events != b.missing_events) return false;
   for (std::size_t r = 0; r < a.ranks.size(); ++r) {
     const RankFrame &x = a.ranks[r], &y = b.ranks[r];
-    if (x.status != y.status || x.phase != y.phase || x.step != y.step || x.loss != y.loss || x.next_n != y.next_n)
+    if (x.status != y.status || x.phase != y.phase || x.step != y.step || x.loss != y.loss ||
+        x.next_n != y.next_n)
       return false;
   }
   return true;
@@ -216,9 +219,10 @@ TEST(Writer, RingStepLine) {
   TwoRanks job;
   std::string line;
   append_event_json(line, job.trace, job.trace.events()[2]);
-  EXPECT_EQ(line.substr(0, line.find(",\"digest\"")),
-            R"({"t":10,"src":"r0","n":1,"type":"ring_step_begin","comm":"world","seq":1,"channel":0,"loop":0,"step":1,)"
-            R"("chunk":1,"peer":1,"bytes":0,"primitive":"send","values":{"dtype":"float32","count":1,"all":[20])");
+  EXPECT_EQ(
+      line.substr(0, line.find(",\"digest\"")),
+      R"({"t":10,"src":"r0","n":1,"type":"ring_step_begin","comm":"world","seq":1,"channel":0,"loop":0,"step":1,)"
+      R"("chunk":1,"peer":1,"bytes":0,"primitive":"send","values":{"dtype":"float32","count":1,"all":[20])");
 }
 
 }  // namespace
