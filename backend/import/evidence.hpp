@@ -121,6 +121,8 @@ enum class FactKind : std::uint8_t {
   ScaleExhausted,    // loss scale at its minimum
   LossValue,         // rank, step, x = loss; only kept when not finite, or as the last finite one before it
   // programs
+  Identity,          // a program says who is who: rank (or named = several) with any of host, pid, local_rank, device, bus, peer
+  MemoryNote,        // host memory: x = used, y = limit, same unit
   PythonException,   // name = type, text after it in what; primary when role = Root
   ProcessEnd,        // shell text: Killed, Aborted, Terminated, Segmentation fault, Bus error: code
   CleanExit,         // the rank says that it is finished or leaves
@@ -153,6 +155,7 @@ struct Author {
   int rank = -1;        // global
   int local_rank = -1;
   int group_rank = -1;  // "Rank R" inside a process group
+  int task = -1;        // number of a Slurm task or launcher label; the rank only where one task runs one rank
   std::int64_t pid = -1;
   int device = -1;      // CUDA index inside the process
   std::string host;
@@ -165,7 +168,8 @@ struct Fact {
   Author who;
   std::uint32_t file = 0;     // index into Facts::files
   std::int64_t line = 0;      // from 1; 0 = an entry of a dump
-  std::int64_t t_ns = -1;     // as printed: time of day or date; -1 unknown. Only comparable through Clock
+  std::int64_t t_ns = -1;     // as printed; -1 unknown. Comparable between hosts through Clock only
+  bool dated = false;         // t_ns counts from 1 January of its year; otherwise from midnight
   std::string text;           // the line, prefixes kept, at most kMaxFactText bytes
 
   std::string pg;             // process group or communicator: GUID, id or hash

@@ -1,0 +1,257 @@
+#include "backend/import/scan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "backend/import/fingerprint.hpp"
+#include "backend/import/scan_state.hpp"
+
+namespace ringside::backend {
+namespace {
+
+constexpr std::size_t kMaxStreams = 4096;
+constexpr std::size_t kMaxAuthors = 20'000;
+constexpr std::size_t kMaxCallsKept = 48;
+constexpr int kMaxSegments = 2000;  // pieces of one line between carriage returns
+
+/// The most Facts of one kind that are kept; the first ones, since causes come before their echo.
+std::size_t cap_of(FactKind kind) {
+  switch (kind) {
+    case FactKind::NcclReturn:
+    case FactKind::DumpNotice:
+    case FactKind::Aer:
+    case FactKind::RankNote: return 2'000;
+    case FactKind::WatchdogTimeout:
+    case FactKind::WatchdogStatus:
+    case FactKind::ElasticEntry:
+    case FactKind::Identity:
+    case FactKind::NcclInit: return 40'000;
+    default: return 10'000;
+  }
+}
+
+/// Without ANSI colour sequences and NUL bytes. Returns `text` itself when there are none.
+std::string_view without_colours(std::string_view text, std::string& buffer) {
+  if (std::memchr(text.data(), 0x1b, text.size()) == nullptr) return text;
+  buffer.clear();
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != 0x1b) {
+      buffer += text[at];
+      continue;
+    }
+    if (at + 1 < text.size() && text[at + 1] == '[') {
+      at += 2;
+      while (at < text.size() && (text[at] < '@' || text[at] > '~')) ++at;
+    }
+  }
+  return buffer;
+}
+
+/// Text behind a progress bar: "  3%|2 | 21/684 [01:52<58:31,  5.31s/it][rank2]:[E1214 …". npos if there is none.
+std::size_t behind_progress_bar(std::string_view text) {
+  const std::size_t bar = text.find("%|");
+  if (bar == std::string_view::npos || bar > 60) return std::string_view::npos;
+  std::size_t at = bar;
+  while ((at = text.find(']', at)) != std::string_view::npos) {
+    if (at + 1 < text.size() && text[at + 1] != ' ' && text[at + 1] != ']') return at + 1;
+    ++at;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+LogScanner::LogScanner(Facts& out) : out_(out), table_(MessageTable::get()), counts_(256, 0) {}
+
+void LogScanner::begin_file(std::string_view name) {
+  file_name_ = std::string(name);
+  file_ = out_.add_file(file_name_);
+  streams_.clear();
+  file_lines_ = 0;
+}
+
+void LogScanner::line(const Line& line) {
+  ++out_.lines;
+  ++file_lines_;
+  out_.bytes += static_cast<std::int64_t>(line.text.size()) + 1;
+  std::string_view text = without_colours(line.text, clean_);
+  while (!text.empty() && (text.back() == '\r' || text.back() == '\n')) text.remove_suffix(1);
+  if (std::memchr(text.data(), '\r', text.size()) == nullptr) {
+    part(text, line);
+    return;
+  }
+  for (int segment = 0; segment < kMaxSegments && !text.empty(); ++segment) {  // progress bars redraw with \r
+    const std::size_t end = text.find('\r');
+    if (end != 0) part(text.substr(0, end), line);
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+}
+
+LogScanner::Stream& LogScanner::stream_of(const Peeled& peeled) {
+  std::string key;
+  const auto number = [&key](char mark, std::int64_t value) {
+    if (value < 0) return;
+    key += mark;
+    key += std::to_string(value);
+  };
+  number('r', peeled.rank);
+  number('t', peeled.task);
+  if (peeled.rank < 0) number('l', peeled.local_rank);
+  if (!peeled.host.empty() && !peeled.nccl) key.append("h").append(peeled.host);
+  if (!peeled.source_name.empty()) key.append("f").append(peeled.source_name);
+  const auto found = streams_.find(key);
+  if (found != streams_.end()) return found->second;
+  if (streams_.size() >= kMaxStreams) streams_.clear();
+  return streams_[key];
+}
+
+void LogScanner::part(std::string_view text, const Line& line) {
+  const std::size_t behind_bar = behind_progress_bar(text);
+  if (behind_bar != std::string_view::npos) text.remove_prefix(behind_bar);
+  const Peeled peeled = peel(text);
+  Stream& stream = stream_of(peeled);
+  Fact base;
+  base.who = {peeled.rank, peeled.local_rank, peeled.group_rank, peeled.task, peeled.pid, peeled.device, std::string(peeled.host)};
+  base.file = file_;
+  if (!peeled.source_name.empty()) {
+    const auto [found, fresh] = grep_files_.try_emplace(std::string(peeled.source_name), 0);
+    if (fresh) found->second = out_.add_file(std::string(peeled.source_name));
+    base.file = found->second;
+  }
+  base.line = line.number;
+  base.t_ns = peeled.t_ns;
+  base.dated = peeled.dated;
+  base.pg = peeled.pg;
+  base.pg_name = peeled.pg_name;
+  std::string_view rest = peeled.text;
+  std::string_view after = rest;
+  if (base.who.rank < 0) {
+    const int named = leading_rank(rest, after);
+    // A program may speak as "task N" or "worker N"; both mean the rank unless the launcher says otherwise.
+    if (named >= 0) base.who.rank = named;
+  }
+  base.text = std::string(text.substr(0, kMaxFactText));
+
+  if (in_table(stream, rest, base)) return;
+  follow_traceback(stream, rest);
+  matched_.clear();
+  table_.match(rest, scratch_, matched_);
+  const bool own_author = base.who.rank >= 0 || base.who.group_rank >= 0 || base.who.local_rank >= 0 || base.who.pid >= 0 ||
+                          base.who.task >= 0;
+  if (peeled.severity != 0 || (own_author && !matched_.empty())) {
+    stream.last_author = base.who;
+    stream.last_pg = base.pg;
+    stream.last_pg_name = base.pg_name;
+    stream.author_lines = 24;
+  } else if (!own_author && stream.author_lines > 0) {
+    --stream.author_lines;
+  }
+  for (Fact& fact : matched_) {
+    Fact full = std::move(fact);
+    // What the text itself names (for example "Rank 13, node gpu-p02") stays; the rest comes from the prefixes.
+    if (full.who.rank < 0) full.who.rank = base.who.rank;
+    if (full.who.local_rank < 0) full.who.local_rank = base.who.local_rank;
+    if (full.who.group_rank < 0) full.who.group_rank = base.who.group_rank;
+    if (full.who.task < 0) full.who.task = base.who.task;
+    if (full.who.pid < 0) full.who.pid = base.who.pid;
+    if (full.who.device < 0) full.who.device = base.who.device;
+    if (full.who.host.empty()) full.who.host = base.who.host;
+    full.file = base.file;
+    full.line = base.line;
+    full.t_ns = base.t_ns;
+    full.dated = base.dated;
+    if (full.pg.empty()) full.pg = base.pg;
+    full.pg_name = base.pg_name;
+    full.text = base.text;
+    emit(stream, rest, std::move(full));
+  }
+  if (matched_.empty() && stream.pid_lines > 0) --stream.pid_lines;
+  notice(base.who, rest, base);
+}
+
+void LogScanner::add(Fact&& fact) {
+  std::size_t& count = counts_[static_cast<std::size_t>(fact.kind)];
+  if (count >= cap_of(fact.kind)) return;
+  ++count;
+  out_.facts.push_back(std::move(fact));
+}
+
+void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
+  switch (fact.kind) {
+    case FactKind::NcclColl: {
+      const auto key = std::make_pair(fact.who.host + ":" + std::to_string(fact.who.pid), fact.pg);
+      if (calls_.size() >= kMaxAuthors && calls_.find(key) == calls_.end()) return;
+      std::deque<Fact>& last = calls_[key];
+      last.push_back(std::move(fact));
+      if (last.size() > kMaxCallsKept) last.pop_front();
+      return;
+    }
+    case FactKind::WrapperMismatch: read_fingerprints(text, fact); break;
+    case FactKind::HorovodStall: horovod_all(text, fact); return;
+    case FactKind::MpiExit:
+    case FactKind::MpiError:
+    case FactKind::MpiAbort:
+    case FactKind::BadTermination:
+      if (merge_blocks(stream, fact)) return;
+      break;
+    case FactKind::NcclInit:
+      if (fact.name != "address" && fact.name != "topology") out_.world_size = std::max(out_.world_size, fact.value);
+      break;
+    case FactKind::DdpUnused:
+      if (fact.who.rank < 0) fact.who.rank = fact.who.group_rank;
+      break;
+    case FactKind::RankNote:
+      if (fact.name == "exit noise" && text.find("Exception ignored") != std::string_view::npos) stream.ignored = true;
+      if (stream.traceback && fact.name != "exit noise") stream.traceback = false;
+      break;
+    case FactKind::PythonException:
+      if (fact.name == "announcement") {  // "Unhandled exception <class …> in thread …, proc 146257."
+        stream.pid_hint = fact.who.pid;
+        stream.pid_lines = 200;
+        return;
+      }
+      if (stream.ignored) {
+        fact.role = Role::Consequence;
+        stream.ignored = false;
+      }
+      break;
+    default: break;
+  }
+  const bool speaks = fact.who.rank >= 0 || fact.who.group_rank >= 0 || fact.who.local_rank >= 0 || fact.who.pid >= 0 ||
+                      fact.who.task >= 0;
+  if (!speaks && stream.author_lines > 0 && fact.layer != Layer::Kernel && fact.layer != Layer::Slurm &&
+      fact.layer != Layer::Mpi && fact.layer != Layer::Elastic && fact.layer != Layer::Job && !stream.traceback) {
+    fact.who = stream.last_author;
+    if (fact.pg.empty()) {
+      fact.pg = stream.last_pg;
+      fact.pg_name = stream.last_pg_name;
+    }
+  }
+  if (!speaks && stream.pid_hint > 0 && stream.pid_lines > 0 &&
+      (fact.layer == Layer::Python || fact.layer == Layer::Cuda || fact.layer == Layer::Numeric)) {
+    fact.who.pid = stream.pid_hint;
+    stream.pid_hint = -1;
+  }
+  // The call in which a Python exception was raised tells operations apart where no fingerprint is printed.
+  if (stream.traceback && fact.op.empty() && !stream.call.empty() &&
+      (fact.kind == FactKind::GlooTimeout || fact.kind == FactKind::PeerClosed || fact.kind == FactKind::PythonException ||
+       fact.kind == FactKind::NcclErrorText || fact.kind == FactKind::BarrierVictim)) {
+    fact.op = stream.call;
+  }
+  if (stream.traceback && fact.role != Role::Context && text.find_first_not_of(' ') == 0) {
+    stream.traceback = false;
+    stream.call.clear();
+  }
+  if (fact.seq < 0 && stream.fr_seq >= 0 && fact.layer == Layer::FlightRecorder) fact.seq = stream.fr_seq;
+  add(std::move(fact));
+}
+
+void LogScanner::end_file() {
+  for (auto& [key, stream] : streams_)
+    if (stream.entry_open) close_entry(stream);
+  streams_.clear();
+}
+
+}  // namespace ringside::backend

@@ -1,0 +1,67 @@
+// Reads log lines into Facts: peels prefixes, matches the message table, keeps the few constructs that span lines
+// (torchrun's table, desync reports, tracebacks, launcher blocks), and a bounded summary of what each rank was doing.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "backend/import/evidence.hpp"
+#include "backend/import/messages.hpp"
+#include "backend/import/prefix.hpp"
+
+namespace ringside::backend {
+
+/// Memory is bounded by the number of authors and by caps for each kind of Fact, not by the length of the input.
+class LogScanner {
+ public:
+  explicit LogScanner(Facts& out);
+
+  void begin_file(std::string_view name);
+  void line(const Line& line);
+  void end_file();
+  /// Writes the summaries (Progress, StepTime, NcclColl) as Facts. Call once, after the last file.
+  void finish();
+
+ private:
+  struct Stream;      // what is open in one stream of lines
+  struct Summary;     // last words of one author
+  struct Step;        // step times of one step
+  using AuthorKey = std::tuple<int, int, std::string>;  // kind of number, number, host or file
+
+  void part(std::string_view text, const Line& line);
+  Stream& stream_of(const Peeled& peeled);
+  bool in_table(Stream& stream, std::string_view text, const Fact& base);
+  void close_entry(Stream& stream);
+  void follow_traceback(Stream& stream, std::string_view text);
+  void emit(Stream& stream, std::string_view text, Fact&& fact);
+  bool merge_blocks(Stream& stream, Fact& fact);
+  void add(Fact&& fact);
+  void notice(const Author& author, std::string_view text, const Fact& base);
+  void identities(std::string_view text, const Fact& base);
+  void numbers(const Author& author, std::string_view text, const Fact& base);
+  void horovod_all(std::string_view text, const Fact& base);
+
+  Facts& out_;
+  const MessageTable& table_;
+  std::uint32_t file_ = 0;
+  std::map<std::string, std::uint32_t, std::less<>> grep_files_;  // names that grep put in front
+  std::string file_name_;
+  std::map<std::string, Stream, std::less<>> streams_;
+  std::map<AuthorKey, Summary> authors_;
+  std::map<std::int64_t, Step> steps_;
+  std::map<std::pair<std::string, std::string>, std::deque<Fact>> calls_;  // COLL lines: the last of each communicator
+  std::vector<std::size_t> counts_;       // Facts of each kind
+  std::map<AuthorKey, int> losses_;       // authors whose NaN was noted
+  std::vector<std::uint16_t> scratch_;
+  std::vector<Fact> matched_;
+  std::string clean_;                     // a line without colours
+  std::int64_t file_lines_ = 0;
+  double memory_ratio_ = 0;
+};
+
+}  // namespace ringside::backend

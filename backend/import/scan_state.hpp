@@ -1,0 +1,51 @@
+// Inside of LogScanner: what is open in a stream of lines, and the summary of an author.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "backend/import/scan.hpp"
+
+namespace ringside::backend {
+
+struct LogScanner::Stream {
+  // torchrun's failure table
+  bool table = false;
+  bool root = false;
+  bool entry_open = false;
+  bool in_traceback_text = false;
+  Fact entry;
+  // an author's message that goes on in lines without a prefix: NCCL error, desync report, C++ exception
+  Author last_author;
+  std::string last_pg, last_pg_name;
+  int author_lines = 0;
+  // Python traceback
+  bool traceback = false;
+  bool ignored = false;      // "Exception ignored in": what follows is noise of the exit
+  std::string call;          // the collective whose frame was seen last
+  int traceback_lines = 0;
+  std::int64_t pid_hint = -1;
+  int pid_lines = 0;
+  // launcher blocks
+  std::int64_t open_block = -1;  // index of the Fact that waits for its code or name
+  FactKind open_kind = FactKind::RankNote;
+  int block_lines = 0;
+  bool horovod_missing = false;
+  std::int64_t fr_seq = -1;
+};
+
+struct LogScanner::Summary {
+  Fact first;
+  Fact last;
+  std::int64_t lines = 0;
+  std::int64_t step = -1;
+};
+
+struct LogScanner::Step {
+  std::map<AuthorKey, std::pair<double, double>> times;  // compute or total, wait (-1 unknown)
+  std::map<AuthorKey, Author> who;
+  std::uint32_t file = 0;
+  std::map<AuthorKey, std::int64_t> lines;
+};
+
+}  // namespace ringside::backend
