@@ -1,0 +1,55 @@
+// The rules of a diagnosis, one function each; every rule says nothing unless its own evidence is in the
+// trace.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/diagnosis/diagnosis.hpp"
+#include "sim/diagnosis/survey.hpp"
+
+namespace ringside::sim {
+
+struct Case {
+  const Trace& trace;
+  const Survey& survey;
+};
+
+using Verdict = std::optional<Diagnosis>;
+
+// In the order in which they are tried. rules_hardware.cpp
+Verdict rule_kernel_says_hardware(const Case& c);  // Xid, ECC, NVLink, PCIe lines and device samples
+Verdict rule_node_down(const Case& c);
+Verdict rule_port_down(const Case& c);
+// rules_calls.cpp
+Verdict rule_calls_differ(const Case& c);  // shape, dtype, op, order, skipped or extra calls
+// rules_ends.cpp
+Verdict rule_memory_ran_out(const Case& c);        // host OOM killer, CUDA out of memory
+Verdict rule_rank_ended_by_itself(const Case& c);  // exception, signal
+Verdict rule_rank_absent(const Case& c);           // somebody waits for a rank that never came
+Verdict rule_stuck_inside(const Case& c);          // everybody came, data does not arrive
+// rules_numbers.cpp
+Verdict rule_nan(const Case& c);
+Verdict rule_weights_differ(const Case& c);
+// rules_speed.cpp
+Verdict rule_link_slow(const Case& c);
+Verdict rule_straggler(const Case& c);
+
+// Shared by the rules. rule_tools.cpp
+/// The event as evidence: its time, its index, and what it says in one line (or `text`, if given).
+Evidence cite(const Case& c, std::uint32_t event, std::string text = {});
+/// "R3"
+std::string rank_name(int rank);
+/// "R1, R2 and R5"; more than six: "R1, R2, R3, R4, R5, R6 and 12 more".
+std::string rank_list(const std::vector<int>& ranks);
+/// A verdict on one rank (and its node), with the event that shows it.
+Diagnosis blame_rank(const Case& c, DiagnosisKind kind, int rank, std::uint32_t event, std::string what);
+/// Unknown who: the candidates become alternatives, culprits stay empty.
+Diagnosis undecided(const Case& c, DiagnosisKind kind, const std::vector<int>& candidates,
+                    std::uint32_t event, std::string what, std::string_view why);
+/// The number N of the first "Xid (…): N" in a kernel line; 0 if there is none.
+int xid_in(std::string_view line);
+
+}  // namespace ringside::sim
