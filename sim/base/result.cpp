@@ -9,7 +9,7 @@ std::string Error::message() const {
   if (column > 0) out += std::to_string(column) + ":";
   if (!out.empty()) out += " ";
   out += what;
-  if (!text.empty()) out += " in \"" + text + "\"";
+  if (!text.empty() && what.find(text) == std::string::npos) out += ": " + text;
   if (!legal.empty()) out += " (legal: " + legal + ")";
   if (!hint.empty()) out += ". " + hint;
   return out;

@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "sim/base/result.hpp"
 #include "sim/diagnosis/diagnosis.hpp"
 #include "sim/tensor/dtype.hpp"
 #include "sim/tensor/shape.hpp"
@@ -81,5 +83,13 @@ struct Fault {
   int line = 0;                               // where it stands in the scenario file; 0 = by hand
   bool operator==(const Fault&) const = default;
 };
+
+/// A fault as a command line gives it: "crash:rank=2,step=5", the keys of [[fault]] without quotes. Whether
+/// it can happen in a job is check_fault's question (fault_rules.hpp).
+Result<Fault> parse_fault(std::string_view text);
+/// The same way back: "crash:rank=2,step=5,at=backward".
+std::string fault_text(const Fault& fault);
+/// Its keys (without kind) and their values as TOML writes them, in the order of reference.toml.
+std::vector<std::pair<std::string_view, std::string>> fault_fields(const Fault& fault);
 
 }  // namespace ringside::sim

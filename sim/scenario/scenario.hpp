@@ -28,6 +28,7 @@ std::string_view to_word(Transport transport);
 enum class Launcher : std::uint8_t { Torchrun, Mpirun, MpirunEnableRecovery, Srun, SrunKillOnBadExit };
 std::string_view to_word(Launcher launcher);
 enum class AfterFailure : std::uint8_t { Restart, Stop };
+std::string_view to_word(AfterFailure after);
 
 struct ClusterSpec {
   std::string preset;  // empty = explicit links
