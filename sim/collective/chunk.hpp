@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace ringside::sim {
 
 enum class Chunking : std::uint8_t { Even, Nccl };
 std::string_view to_word(Chunking chunking);
+std::optional<Chunking> chunking_from(std::string_view word);
 
 /// One chunk: a contiguous range of elements that travels as one piece. May be empty (0 elements), and is
 /// sent all the same.

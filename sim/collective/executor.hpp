@@ -2,10 +2,11 @@
 // from each other.
 //
 // Time of one transfer: start = max(ready, link_free); wire = ceil(bytes·10⁹/bytes_per_s); link_free = start
-// + wire; arrive = link_free + latency; done = max(arrive, receiver in the collective) + reduce. There is no
-// barrier per ring step: each rank goes on when its own input is there. Queue order: (time, insertion id).
-// Every rank has one egress and one ingress port, so that a gather into one root queues at the root; on a
-// ring that is the link itself.
+// + wire; arrive = link_free + latency; done = max(arrive, receiver in the collective, what it adds to is
+// there) + reduce (copies take no time of their own). There is no barrier per ring step: each rank goes on
+// when its own input is there. Queue order: (time, schedule index). Every rank has one egress and one ingress
+// port, so that a gather into one root queues at the root; on a ring that is the link itself. A ring's sends
+// leave in program order (Schedule::in_program_order).
 #pragma once
 
 #include <cstdint>
@@ -46,6 +47,8 @@ std::vector<std::int64_t> ring_finish_times(const ScheduleRequest& request, cons
 /// The numbers after the collective. Ranks that hold the same result share one tensor.
 struct Numbers {
   std::vector<std::shared_ptr<const Tensor>> result;  // per rank
+  std::vector<std::uint64_t>
+      digests;  // per transfer: digest_of the bytes that travel (execute_numbers_with_digests)
 };
 
 /// What the numbers pass calls for every transfer, in schedule order, if given: the bytes that travel, the
@@ -60,6 +63,11 @@ using TransferObserver =
 Numbers execute_numbers(const Schedule& schedule, ReduceOp op,
                         std::span<const std::shared_ptr<const Tensor>> inputs,
                         const TransferObserver& observer = {});
+
+/// The same, with the digest of what every transfer carries, taken while the numbers are in the cache:
+/// nothing is materialised per transfer here either.
+Numbers execute_numbers_with_digests(const Schedule& schedule, ReduceOp op,
+                                     std::span<const std::shared_ptr<const Tensor>> inputs);
 
 /// One element on demand: the value that `rank` works with in place `element` after the first
 /// `transfers_done` transfers (in schedule order), computed from the inputs along the schedule; cost = the

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,7 @@ std::optional<Algorithm> algorithm_from(std::string_view word);
 /// textbook's (sends chunk r first, ends owning chunk r+1).
 enum class RingOrder : std::uint8_t { Nccl, Textbook };
 std::string_view to_word(RingOrder order);
+std::optional<RingOrder> ring_order_from(std::string_view word);
 
 /// NCCL's names of what a rank does in one go (src/device/prims_simple.h).
 enum class Primitive : std::uint8_t {
@@ -47,7 +49,8 @@ enum class Primitive : std::uint8_t {
   RecvReduceSend,
   RecvReduceCopySend,
   RecvCopySend,
-  RecvReduce
+  RecvReduce,
+  RecvReduceCopy
 };
 std::string_view to_word(Primitive primitive);
 std::optional<Primitive> primitive_from(std::string_view word);
@@ -62,6 +65,7 @@ struct Transfer {
   Action action = Action::Copy;
   Primitive sender_primitive = Primitive::Send;    // what the sender does when it sends this chunk
   Primitive receiver_primitive = Primitive::Recv;  // what the receiver does when it takes it
+  std::uint32_t to_chunk = 0;  // the chunk's place at the receiver: `chunk`, except in an all_to_all
 };
 
 struct Schedule {
@@ -71,8 +75,16 @@ struct Schedule {
   int world_size = 1;
   std::uint32_t steps = 0;         // the largest Transfer::step
   std::uint32_t reduce_steps = 0;  // steps 1 … reduce_steps are the reduce-scatter (or reduce) phase
+  // Each rank runs a channel as one program, as NCCL's ring does: its sends leave in the order (loop, step),
+  // and it begins the next loop when it has received all of the last one. Otherwise a send waits for its data
+  // and the port only.
+  bool in_program_order = false;
   ChunkTable chunks;
   std::vector<Transfer> transfers;  // ordered by (step, channel, loop, src): the order that breaks ties
+  std::vector<std::uint32_t> chunk_first, chunk_transfers;  // index: see transfers_into
+
+  /// Indices of the transfers into a chunk (Transfer::to_chunk) of any rank, in schedule order.
+  std::span<const std::uint32_t> transfers_into(std::uint32_t chunk) const;
 };
 
 struct ScheduleRequest {
