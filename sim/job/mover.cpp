@@ -1,0 +1,505 @@
+#include "sim/job/mover.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include "sim/base/check.hpp"
+#include "sim/tensor/reduce.hpp"
+
+namespace ringside::sim {
+namespace {
+
+std::uint64_t lane_key(std::int32_t src, std::int32_t dst, std::uint16_t channel, std::uint16_t loop) {
+  return static_cast<std::uint64_t>(src) << 44 | static_cast<std::uint64_t>(dst) << 24 |
+         static_cast<std::uint64_t>(channel & 0xFFu) << 16 | loop;
+}
+std::int32_t lane_dst(std::uint64_t lane) {
+  return static_cast<std::int32_t>(lane >> 24 & 0xFFFFFu);
+}
+std::int32_t lane_src(std::uint64_t lane) {
+  return static_cast<std::int32_t>(lane >> 44);
+}
+std::uint64_t link_key(std::int32_t src, std::int32_t dst) {
+  return static_cast<std::uint64_t>(src) << 32 | static_cast<std::uint32_t>(dst);
+}
+
+std::uint64_t lane_of(const Program& program, std::uint32_t transfer) {
+  const Transfer& x = program.schedule.transfers[transfer];
+  const Chunk& chunk = program.schedule.chunks.chunks[x.chunk];
+  return lane_key(x.src, x.dst, chunk.channel, chunk.loop);
+}
+
+template <class T>
+std::span<T> chunk_bytes(std::span<T> data, const Chunk& chunk, DType dtype) {
+  const auto size = static_cast<std::size_t>(size_of(dtype));
+  return data.subspan(static_cast<std::size_t>(chunk.offset) * size,
+                      static_cast<std::size_t>(chunk.count) * size);
+}
+
+/// Copies what was sent, and beyond it what the slot held before.
+std::vector<std::byte> overlay(std::span<const std::byte> fresh, const std::vector<std::byte>* old) {
+  std::vector<std::byte> content(fresh.begin(), fresh.end());
+  if (old != nullptr && old->size() > fresh.size())
+    content.insert(content.end(), old->begin() + static_cast<std::ptrdiff_t>(fresh.size()), old->end());
+  return content;
+}
+
+void index_ranks(Program& program) {
+  const Schedule& schedule = program.schedule;
+  const auto world = static_cast<std::size_t>(schedule.world_size);
+  program.sends.resize(world);
+  program.receives.resize(world);
+  program.place.resize(schedule.transfers.size());
+  for (std::uint32_t i = 0; i < schedule.transfers.size(); ++i) {
+    const Transfer& x = schedule.transfers[i];
+    program.sends[static_cast<std::size_t>(x.src)].push_back(i);
+    auto& receives = program.receives[static_cast<std::size_t>(x.dst)];
+    program.place[i] = static_cast<std::uint32_t>(receives.size());
+    receives.push_back(i);
+  }
+}
+
+/// For one rank: walks its transfers step by step; what a step reads is what earlier steps left.
+void link_rank(Program& program, std::size_t rank, std::vector<std::uint32_t>& last) {
+  const auto& transfers = program.schedule.transfers;
+  const auto& sends = program.sends[rank];
+  const auto& receives = program.receives[rank];
+  std::size_t s = 0, r = 0;
+  while (s < sends.size() || r < receives.size()) {
+    const std::uint32_t step = std::min(s < sends.size() ? transfers[sends[s]].step : UINT32_MAX,
+                                        r < receives.size() ? transfers[receives[r]].step : UINT32_MAX);
+    for (; s < sends.size() && transfers[sends[s]].step == step; ++s)
+      program.needs[sends[s]] = last[transfers[sends[s]].chunk];
+    for (; r < receives.size() && transfers[receives[r]].step == step; ++r) {
+      std::uint32_t& newest = last[transfers[receives[r]].chunk];
+      program.after[receives[r]] = newest;
+      newest = receives[r];
+    }
+  }
+  for (const std::uint32_t i : receives) last[transfers[i].chunk] = kNoTransfer;
+}
+
+}  // namespace
+
+std::shared_ptr<const Program> make_program(Schedule schedule) {
+  auto program = std::make_shared<Program>();
+  program->schedule = std::move(schedule);
+  const std::size_t count = program->schedule.transfers.size();
+  index_ranks(*program);
+  program->needs.assign(count, kNoTransfer);
+  program->after.assign(count, kNoTransfer);
+  std::vector<std::uint32_t> last(program->schedule.chunks.chunks.size(), kNoTransfer);
+  for (std::size_t rank = 0; rank < program->sends.size(); ++rank) link_rank(*program, rank, last);
+  program->unlock_from.assign(count + 1, 0);
+  for (const std::uint32_t need : program->needs)
+    if (need != kNoTransfer) ++program->unlock_from[need + 1];
+  for (std::size_t i = 0; i < count; ++i) program->unlock_from[i + 1] += program->unlock_from[i];
+  program->unlocked.resize(program->unlock_from[count]);
+  std::vector<std::uint32_t> fill(program->unlock_from.begin(), program->unlock_from.end());
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (program->needs[i] != kNoTransfer) program->unlocked[fill[program->needs[i]]++] = i;
+  return program;
+}
+
+Mover::Mover(const Topology& topology, std::int64_t reduce_ns, SizeCheck check, bool with_samples)
+    : topology_(topology), reduce_ns_(reduce_ns), check_(check), with_samples_(with_samples) {
+  const auto world = static_cast<std::size_t>(topology.world_size);
+  ranks_.resize(world);
+  egress_free_.resize(world);
+  ingress_free_.resize(world);
+}
+
+void Mover::push(std::int64_t t, ItemKind kind, std::int32_t rank, std::uint32_t what) {
+  queue_.push_back({t, next_id_++, kind, rank, what});
+  std::push_heap(queue_.begin(), queue_.end(), std::greater<>{});
+}
+
+std::optional<std::int64_t> Mover::next_time() const {
+  if (queue_.empty()) return std::nullopt;
+  return queue_.front().t;
+}
+
+const std::vector<MoveNote>& Mover::enter(int rank, std::int64_t t, MoveCall call) {
+  notes_.clear();
+  samples_.clear();
+  RankState& state = rank_state(rank);
+  RINGSIDE_CHECK(!state.in_call);
+  const Program& program = *call.program;
+  const auto& sends = program.sends[static_cast<std::size_t>(rank)];
+  const auto& receives = program.receives[static_cast<std::size_t>(rank)];
+  state.in_call = true;
+  state.call = std::move(call);
+  state.entered = t;
+  state.last_left = t;
+  state.sends_left = static_cast<std::uint32_t>(sends.size());
+  state.receives_left = static_cast<std::uint32_t>(receives.size());
+  state.last_step = 0;
+  state.done.assign(receives.size(), 0);
+  state.incoming.assign(receives.size(), 0);
+  state.early.clear();
+  for (const std::uint32_t i : sends)
+    if (program.needs[i] == kNoTransfer) make_message(rank, i, t);
+  std::vector<std::uint64_t> lanes;
+  for (const std::uint32_t i : receives) {
+    const std::uint64_t key = lane_of(program, i);
+    Lane& lane = lanes_[key];
+    if (lane.expected.empty()) lanes.push_back(key);
+    lane.expected.push_back(i);
+  }
+  for (const std::uint64_t key : lanes) {
+    match(key, t);
+    note_wait(key, t);
+  }
+  settle(rank, t);
+  return notes_;
+}
+
+void Mover::stop(int rank, std::int64_t t) {
+  RankState& state = rank_state(rank);
+  if (state.stopped_at < 0) state.stopped_at = t;
+}
+
+MoveCall Mover::take(int rank) {
+  RankState& state = rank_state(rank);
+  RINGSIDE_CHECK(!state.in_call);
+  return std::move(state.call);
+}
+
+std::uint32_t Mover::new_message(Message message) {
+  if (!free_messages_.empty()) {
+    const std::uint32_t id = free_messages_.back();
+    free_messages_.pop_back();
+    messages_[id] = std::move(message);
+    return id;
+  }
+  messages_.push_back(std::move(message));
+  return static_cast<std::uint32_t>(messages_.size() - 1);
+}
+
+/// What the sender's chunk holds now goes into the connection's next slot.
+void Mover::make_message(int rank, std::uint32_t transfer, std::int64_t t) {
+  RankState& state = rank_state(rank);
+  const Schedule& schedule = state.call.program->schedule;
+  const Transfer& x = schedule.transfers[transfer];
+  const Chunk& chunk = schedule.chunks.chunks[x.chunk];
+  const auto fresh =
+      chunk_bytes(std::span<const std::byte>(state.call.buffer.data), chunk, state.call.buffer.dtype);
+  Slots& slots = slots_[lane_key(x.src, x.dst, chunk.channel, 0)];
+  Bytes& slot = slots.content[slots.count++ % slots.content.size()];
+  slot = std::make_shared<const std::vector<std::byte>>(overlay(fresh, slot.get()));
+  Message message;
+  message.content = slot;
+  message.bytes = static_cast<std::int64_t>(fresh.size());
+  message.src = x.src;
+  message.dst = x.dst;
+  message.transfer = transfer;
+  message.coll = state.call.coll;
+  message.lane = lane_of(*state.call.program, transfer);
+  push(t, ItemKind::Ready, rank, new_message(std::move(message)));
+}
+
+std::int64_t Mover::wire(int from, int to, std::int64_t bytes) const {
+  std::int64_t rate = topology_.link(from, to).bytes_per_s;
+  const auto found = links_.find(link_key(from, to));
+  if (found != links_.end()) {
+    const auto slowed = static_cast<__int128>(rate) * found->second.change.slow_ppm / 1'000'000;
+    rate = std::max<std::int64_t>(1, static_cast<std::int64_t>(slowed));
+  }
+  return wire_ns(bytes, rate);
+}
+
+bool Mover::link_is_down(int from, int to) const {
+  const auto found = links_.find(link_key(from, to));
+  return found != links_.end() && found->second.change.down;
+}
+
+void Mover::change_link(int from, int to, std::int64_t t, LinkChange change) {
+  Link& link = links_[link_key(from, to)];
+  if (change.down && !link.change.down) ++link.epoch;
+  link.change = change;
+  if (change.down) return;
+  for (const std::uint32_t message : link.held) push(t, ItemKind::Ready, from, message);
+  link.held.clear();
+}
+
+const std::vector<MoveNote>& Mover::step() {
+  notes_.clear();
+  samples_.clear();
+  std::pop_heap(queue_.begin(), queue_.end(), std::greater<>{});
+  const Item item = queue_.back();
+  queue_.pop_back();
+  switch (item.kind) {
+    case ItemKind::Ready:
+      on_ready(item);
+      break;
+    case ItemKind::Begin:
+      on_begin(item);
+      break;
+    case ItemKind::Arrive:
+      on_arrive(item);
+      break;
+    case ItemKind::Done:
+      on_done(item);
+      break;
+    case ItemKind::Finish:
+      on_finish(item);
+      break;
+  }
+  return notes_;
+}
+
+/// The message may leave as soon as the sender's and the receiver's ports are free.
+void Mover::on_ready(const Item& item) {
+  Message& message = messages_[item.what];
+  if (rank_state(message.src).stopped_at >= 0) return;
+  auto& egress = egress_free_[static_cast<std::size_t>(message.src)];
+  auto& ingress = ingress_free_[static_cast<std::size_t>(message.dst)];
+  message.start = std::max({item.t, egress, ingress});
+  message.left = message.start + wire(message.src, message.dst, message.bytes);
+  egress = ingress = message.left;
+  if (message.start > item.t) return push(message.start, ItemKind::Begin, message.src, item.what);
+  on_begin(item);
+}
+
+void Mover::on_begin(const Item& item) {
+  Message& message = messages_[item.what];
+  RankState& sender = rank_state(message.src);
+  if (sender.stopped_at >= 0) return;
+  const auto link = links_.find(link_key(message.src, message.dst));
+  if (link != links_.end()) {
+    if (link->second.change.down) return link->second.held.push_back(item.what);
+    message.epoch = link->second.epoch;
+  }
+  const bool again = message.arrive >= 0;  // sent once more after the link came back
+  message.arrive = message.left + topology_.link(message.src, message.dst).latency_ns;
+  push(message.arrive, ItemKind::Arrive, message.dst, item.what);
+  if (again) return;
+  ++lanes_[message.lane].on_the_way;
+  MoveNote note;
+  note.kind = MoveNote::Kind::Begin;
+  note.t = message.start;
+  note.rank = message.src;
+  note.peer = message.dst;
+  note.transfer = message.transfer;
+  note.coll = message.coll;
+  note.bytes = message.bytes;
+  if (with_samples_)
+    note.sample = add_sample(sender.call.buffer.dtype,
+                             std::span(*message.content).first(static_cast<std::size_t>(message.bytes)));
+  notes_.push_back(note);
+  sender.last_left = std::max(sender.last_left, message.left);
+  --sender.sends_left;
+  settle(message.src, item.t);
+}
+
+void Mover::on_arrive(const Item& item) {
+  Message& message = messages_[item.what];
+  const std::int64_t stopped = rank_state(message.src).stopped_at;
+  if (stopped >= 0 && stopped < message.left) return;  // its last byte never left
+  const auto link = links_.find(link_key(message.src, message.dst));
+  if (link != links_.end() && link->second.epoch != message.epoch) {  // lost on the way: sent again
+    if (link->second.change.down) return link->second.held.push_back(item.what);
+    return push(item.t, ItemKind::Ready, message.src, item.what);
+  }
+  Lane& lane = lanes_[message.lane];
+  --lane.on_the_way;
+  lane.arrived.push_back(item.what);
+  match(message.lane, item.t);
+}
+
+bool Mover::after_is_done(const RankState& state, std::uint32_t transfer) const {
+  const Program& program = *state.call.program;
+  const std::uint32_t before = program.after[transfer];
+  return before == kNoTransfer || state.done[program.place[before]] != 0;
+}
+
+/// Arrived messages of a connection meet the receives of the call that the receiver is in, in order.
+void Mover::match(std::uint64_t key, std::int64_t t) {
+  Lane& lane = lanes_[key];
+  RankState& state = rank_state(lane_dst(key));
+  if (!state.in_call || state.stopped_at >= 0) return;
+  while (lane.first < lane.arrived.size() && lane.cursor < lane.expected.size()) {
+    const std::uint32_t transfer = lane.expected[lane.cursor];
+    const std::uint32_t id = lane.arrived[lane.first];
+    const Schedule& schedule = state.call.program->schedule;
+    const std::int64_t room = schedule.chunks.chunks[schedule.transfers[transfer].chunk].count *
+                              size_of(state.call.buffer.dtype);
+    MoveNote note;
+    note.t = t;
+    note.rank = lane_dst(key);
+    note.peer = lane_src(key);
+    note.transfer = transfer;
+    note.coll = state.call.coll;
+    note.bytes = messages_[id].bytes;
+    note.expected = room;
+    if (check_ == SizeCheck::RefuseLonger && note.bytes > room) {
+      note.kind = MoveNote::Kind::SizeError;
+      notes_.push_back(note);
+      state.stopped_at = t;
+      return;
+    }
+    ++lane.first;
+    ++lane.cursor;
+    note.kind = MoveNote::Kind::Arrive;
+    notes_.push_back(note);
+    state.incoming[state.call.program->place[transfer]] = id;
+    push(t + reduce_ns_, ItemKind::Done, lane_dst(key), transfer);
+  }
+  if (lane.first == lane.arrived.size()) {
+    lane.arrived.clear();
+    lane.first = 0;
+  }
+}
+
+void Mover::on_done(const Item& item) {
+  RankState& state = rank_state(item.rank);
+  if (state.stopped_at >= 0) return;
+  const Program& program = *state.call.program;
+  const Transfer& x = program.schedule.transfers[item.what];
+  const std::uint32_t place = program.place[item.what];
+  if (!after_is_done(state, item.what)) {  // a chunk takes its numbers in the order of the schedule
+    state.early.push_back(item.what);
+    return;
+  }
+  apply(state, item.what);
+  const std::uint32_t id = state.incoming[place];
+  state.done[place] = 1;
+  state.last_step = std::max(state.last_step, x.step);
+  ++state.received;
+  --state.receives_left;
+  MoveNote note;
+  note.kind = MoveNote::Kind::End;
+  note.t = item.t;
+  note.rank = item.rank;
+  note.peer = x.src;
+  note.transfer = item.what;
+  note.coll = state.call.coll;
+  note.bytes = messages_[id].bytes;
+  if (with_samples_)
+    note.sample = add_sample(state.call.buffer.dtype,
+                             chunk_bytes(std::span<const std::byte>(state.call.buffer.data),
+                                         program.schedule.chunks.chunks[x.chunk], state.call.buffer.dtype));
+  notes_.push_back(note);
+  const std::uint64_t key = lane_of(program, item.what);
+  messages_[id] = Message{};
+  free_messages_.push_back(id);
+  for (std::uint32_t i = program.unlock_from[item.what]; i < program.unlock_from[item.what + 1]; ++i)
+    make_message(item.rank, program.unlocked[i], item.t);
+  retry_early(state, item.rank, item.t);
+  note_wait(key, item.t);
+  settle(item.rank, item.t);
+}
+
+void Mover::retry_early(RankState& state, int rank, std::int64_t t) {
+  std::vector<std::uint32_t> early;
+  early.swap(state.early);
+  for (const std::uint32_t transfer : early) {
+    if (after_is_done(state, transfer))
+      push(t, ItemKind::Done, rank, transfer);
+    else
+      state.early.push_back(transfer);
+  }
+}
+
+/// The receiver reads as much as it expects: of another size than was sent, that is what the slot held
+/// before, or nothing (a fresh buffer is zeroed).
+void Mover::apply(RankState& state, std::uint32_t transfer) {
+  const Program& program = *state.call.program;
+  const Transfer& x = program.schedule.transfers[transfer];
+  const std::vector<std::byte>& content = *messages_[state.incoming[program.place[transfer]]].content;
+  const DType dtype = state.call.buffer.dtype;
+  const auto own =
+      chunk_bytes(std::span<std::byte>(state.call.buffer.data), program.schedule.chunks.chunks[x.chunk], dtype);
+  std::vector<std::byte> padded;
+  std::span<const std::byte> arrived = content;
+  if (arrived.size() < own.size()) {
+    padded.assign(content.begin(), content.end());
+    padded.resize(own.size());
+    arrived = padded;
+  }
+  arrived = arrived.first(own.size());
+  if (x.action == Action::Reduce)
+    reduce_into(dtype, state.call.op, arrived, own);
+  else if (!own.empty())
+    std::memcpy(own.data(), arrived.data(), own.size());
+}
+
+/// A rank has finished when its last receive is done and its last send has left.
+void Mover::settle(int rank, std::int64_t t) {
+  const RankState& state = rank_state(rank);
+  if (!state.in_call || state.sends_left > 0 || state.receives_left > 0) return;
+  push(std::max(t, state.last_left), ItemKind::Finish, rank, 0);
+}
+
+void Mover::on_finish(const Item& item) {
+  RankState& state = rank_state(item.rank);
+  if (state.stopped_at >= 0) return;
+  for (const std::uint32_t i : state.call.program->receives[static_cast<std::size_t>(item.rank)]) {
+    Lane& lane = lanes_[lane_of(*state.call.program, i)];
+    lane.expected.clear();
+    lane.cursor = 0;
+  }
+  state.in_call = false;
+  MoveNote note;
+  note.kind = MoveNote::Kind::Finished;
+  note.t = item.t;
+  note.rank = item.rank;
+  note.coll = state.call.coll;
+  notes_.push_back(note);
+}
+
+void Mover::note_wait(std::uint64_t key, std::int64_t t) {
+  const Lane& lane = lanes_[key];
+  if (lane.cursor >= lane.expected.size() || lane.first < lane.arrived.size()) return;
+  const RankState& state = rank_state(lane_dst(key));
+  const std::uint32_t transfer = lane.expected[lane.cursor];
+  const Schedule& schedule = state.call.program->schedule;
+  MoveNote note;
+  note.kind = MoveNote::Kind::Wait;
+  note.t = t;
+  note.rank = lane_dst(key);
+  note.peer = lane_src(key);
+  note.transfer = transfer;
+  note.coll = state.call.coll;
+  note.bytes = schedule.chunks.chunks[schedule.transfers[transfer].chunk].count *
+               size_of(state.call.buffer.dtype);
+  note.in_flight = lane.on_the_way > 0;
+  notes_.push_back(note);
+}
+
+std::uint32_t Mover::add_sample(DType dtype, std::span<const std::byte> data) {
+  samples_.push_back(sample_of(dtype, data));
+  return static_cast<std::uint32_t>(samples_.size() - 1);
+}
+
+int Mover::waits_for(int rank) const {
+  const RankState& state = rank_state(rank);
+  if (!state.in_call) return -1;
+  const Program& program = *state.call.program;
+  const auto& receives = program.receives[static_cast<std::size_t>(rank)];
+  for (std::size_t i = 0; i < receives.size(); ++i)
+    if (state.done[i] == 0) return program.schedule.transfers[receives[i]].src;
+  return -1;
+}
+
+bool Mover::has_sends_to(int rank, int peer) const {
+  const RankState& state = rank_state(rank);
+  if (!state.in_call) return false;
+  const Program& program = *state.call.program;
+  for (const std::uint32_t i : program.sends[static_cast<std::size_t>(rank)])
+    if (program.schedule.transfers[i].dst == peer) return true;
+  return false;
+}
+
+bool Mover::has_receives_from(int rank, int peer) const {
+  const RankState& state = rank_state(rank);
+  if (!state.in_call) return false;
+  const Program& program = *state.call.program;
+  const auto& receives = program.receives[static_cast<std::size_t>(rank)];
+  for (std::size_t i = 0; i < receives.size(); ++i)
+    if (state.done[i] == 0 && program.schedule.transfers[receives[i]].src == peer) return true;
+  return false;
+}
+
+}  // namespace ringside::sim

@@ -1,0 +1,191 @@
+// The data plane of one communicator, chunk by chunk, as a discrete-event machine that can be disturbed at
+// any time: ranks that never come, die or stop, links that slow down or go, numbers that change on the way.
+//
+// It knows no sequence numbers. Each rank runs the program of its own call (its own count, dtype, op), and
+// messages pair up by their order on each connection, as NCCL's do. A mismatch therefore has the outcome that
+// the machine gives it: garbage where the number of messages happens to agree, waiting for ever where it does
+// not. Every connection has two chunk slots (NCCL's Simple protocol: 8 steps of buffer, 4 steps a chunk); a
+// receiver that expects more than was sent reads what the slot held before.
+//
+// Times are those of the executor (executor.hpp) for equal calls (tested).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/collective/schedule.hpp"
+#include "sim/collective/topology.hpp"
+#include "sim/tensor/tensor.hpp"
+
+namespace ringside::sim {
+
+/// A schedule with what the machine needs to run it: who sends and receives what, and what waits for what.
+/// Shared by all ranks and calls with equal schedules.
+struct Program {
+  Schedule schedule;
+  std::vector<std::vector<std::uint32_t>> sends, receives;  // per rank, transfer indices in program order
+  std::vector<std::uint32_t> needs;       // per transfer, for its sender: the receive that must be done first
+  std::vector<std::uint32_t> after;       // per transfer, for its receiver: the receive into the same chunk before
+  std::vector<std::uint32_t> place;       // per transfer: its index in receives[dst]
+  std::vector<std::uint32_t> unlock_from; // per transfer: [from, next from) in `unlocked`
+  std::vector<std::uint32_t> unlocked;    // the sends that the end of a receive lets go
+};
+inline constexpr std::uint32_t kNoTransfer = 0xFFFFFFFFu;
+std::shared_ptr<const Program> make_program(Schedule schedule);
+
+/// What a size check does with a message that does not fit (CONTRACTS, mismatch table).
+enum class SizeCheck : std::uint8_t { None, RefuseLonger };  // nccl: none; gloo and mpi: longer is an error
+
+/// One rank's call, as it makes it.
+struct MoveCall {
+  std::shared_ptr<const Program> program;
+  ReduceOp op = ReduceOp::Sum;
+  std::uint32_t coll = 0;  // Trace::collectives, for events only
+  Tensor buffer;           // its numbers, prepared; the result is here when it has finished
+};
+
+/// What happened in one step of the machine.
+struct MoveNote {
+  enum class Kind : std::uint8_t { Begin, Wait, Arrive, End, Finished, SizeError };
+  Kind kind = Kind::Begin;
+  std::int64_t t = 0;
+  std::int32_t rank = 0, peer = 0;    // Begin: the sender and its receiver; else the receiver and its sender
+  std::uint32_t transfer = 0;         // in the rank's own program
+  std::uint32_t coll = 0;             // of the rank's own call
+  std::int64_t bytes = 0;             // that travel
+  std::int64_t expected = 0;          // SizeError: what the receiver had room for
+  bool in_flight = false;             // Wait: the message is on its way already
+  std::uint32_t sample = 0xFFFFFFFFu; // index into Mover::samples of this step
+};
+
+/// State of a directed link. `bytes_per_s` and `latency_ns` replace the topology's when set.
+struct LinkChange {
+  bool down = false;
+  std::int64_t slow_ppm = 1'000'000;  // bandwidth in parts per million of the healthy one
+};
+
+/// A regular type: a copy goes on from the same state.
+class Mover {
+ public:
+  Mover() = default;
+  Mover(const Topology& topology, std::int64_t reduce_ns, SizeCheck check, bool with_samples);
+
+  /// The rank enters a call at time t. It must not be in another one. Notes as of step().
+  const std::vector<MoveNote>& enter(int rank, std::int64_t t, MoveCall call);
+  /// The rank stops for good: it sends nothing more, and a message that has not left entirely is lost.
+  void stop(int rank, std::int64_t t);
+  bool stopped(int rank) const { return ranks_[static_cast<std::size_t>(rank)].stopped_at >= 0; }
+  void change_link(int from, int to, std::int64_t t, LinkChange change);
+  bool link_is_down(int from, int to) const;
+
+  bool busy(int rank) const { return ranks_[static_cast<std::size_t>(rank)].in_call; }
+  const MoveCall& call(int rank) const { return ranks_[static_cast<std::size_t>(rank)].call; }
+  /// The working numbers of a rank that is in a call, to be changed from outside (a bit flip, a NaN).
+  Tensor& buffer(int rank) { return ranks_[static_cast<std::size_t>(rank)].call.buffer; }
+  /// Takes the result of a finished call out.
+  MoveCall take(int rank);
+
+  /// The peer that the rank's next receive must come from; -1 when it waits for nobody.
+  int waits_for(int rank) const;
+  /// True if the rank has begun to send to `peer` in its present call, or still has to.
+  bool has_sends_to(int rank, int peer) const;
+  bool has_receives_from(int rank, int peer) const;
+  /// Ring step of the latest receive that is done in the present call.
+  std::uint32_t ring_step(int rank) const { return ranks_[static_cast<std::size_t>(rank)].last_step; }
+
+  std::optional<std::int64_t> next_time() const;
+  /// Does the earliest thing. Notes are valid until the next call.
+  const std::vector<MoveNote>& step();
+  const Sample& sample(std::uint32_t id) const { return samples_[id]; }
+
+  std::int64_t transfers_done(int rank) const { return ranks_[static_cast<std::size_t>(rank)].received; }
+
+ private:
+  using Bytes = std::shared_ptr<const std::vector<std::byte>>;
+  struct Message {
+    Bytes content;            // what the slot holds after the write
+    std::int64_t bytes = 0;   // how much of it was written now
+    std::int64_t start = -1, left = -1, arrive = -1;
+    std::int32_t src = 0, dst = 0;
+    std::uint32_t transfer = 0, coll = 0;
+    std::uint64_t lane = 0;
+    std::uint32_t epoch = 0;  // of the link when it began
+  };
+  struct Lane {  // one connection, channel and loop
+    std::vector<std::uint32_t> arrived;   // message ids, in order, from `first`
+    std::size_t first = 0;
+    std::uint32_t on_the_way = 0;
+    std::vector<std::uint32_t> expected;  // the receiver's transfers in this call, from `cursor`
+    std::size_t cursor = 0;
+  };
+  struct Slots {
+    std::array<Bytes, 2> content;
+    std::uint64_t count = 0;
+  };
+  struct RankState {
+    bool in_call = false;
+    MoveCall call;
+    std::int64_t entered = 0, stopped_at = -1, last_left = 0, received = 0;
+    std::uint32_t sends_left = 0, receives_left = 0, last_step = 0;
+    std::vector<std::uint8_t> done;       // per receive of its program
+    std::vector<std::uint32_t> incoming;  // per receive: the message that it takes
+    std::vector<std::uint32_t> early;     // receives that came before the one into the same chunk
+  };
+  struct Link {
+    LinkChange change;
+    std::uint32_t epoch = 0;  // counts the times it went down
+    std::vector<std::uint32_t> held;  // messages that wait for it to come back
+  };
+  enum class ItemKind : std::uint8_t { Ready, Begin, Arrive, Done, Finish };
+  struct Item {
+    std::int64_t t;
+    std::uint64_t id;
+    ItemKind kind;
+    std::int32_t rank;
+    std::uint32_t what;  // message id, or transfer
+    bool operator>(const Item& other) const { return t != other.t ? t > other.t : id > other.id; }
+  };
+
+  void push(std::int64_t t, ItemKind kind, std::int32_t rank, std::uint32_t what);
+  void on_ready(const Item& item);
+  void on_begin(const Item& item);
+  void on_arrive(const Item& item);
+  void on_done(const Item& item);
+  void on_finish(const Item& item);
+  void make_message(int rank, std::uint32_t transfer, std::int64_t t);
+  void match(std::uint64_t lane, std::int64_t t);
+  void apply(RankState& state, std::uint32_t transfer);
+  void retry_early(RankState& state, int rank, std::int64_t t);
+  void settle(int rank, std::int64_t t);
+  void note_wait(std::uint64_t lane, std::int64_t t);
+  std::uint32_t add_sample(DType dtype, std::span<const std::byte> data);
+  std::uint32_t new_message(Message message);
+  std::int64_t wire(int from, int to, std::int64_t bytes) const;
+  bool after_is_done(const RankState& state, std::uint32_t transfer) const;
+  RankState& rank_state(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  const RankState& rank_state(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
+
+  Topology topology_;
+  std::int64_t reduce_ns_ = 0;
+  SizeCheck check_ = SizeCheck::None;
+  bool with_samples_ = false;
+  std::vector<RankState> ranks_;
+  std::vector<std::int64_t> egress_free_, ingress_free_;
+  std::vector<Message> messages_;
+  std::vector<std::uint32_t> free_messages_;
+  std::map<std::uint64_t, Lane> lanes_;
+  std::map<std::uint64_t, Slots> slots_;
+  std::map<std::uint64_t, Link> links_;  // only links that were ever changed
+  std::vector<Item> queue_;
+  std::uint64_t next_id_ = 0;
+  std::vector<MoveNote> notes_;
+  std::vector<Sample> samples_;
+};
+
+}  // namespace ringside::sim
