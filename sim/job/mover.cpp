@@ -26,7 +26,7 @@ std::uint64_t link_key(std::int32_t src, std::int32_t dst) {
 
 std::uint64_t lane_of(const Program& program, std::uint32_t transfer) {
   const Transfer& x = program.schedule.transfers[transfer];
-  const Chunk& chunk = program.schedule.chunks.chunks[x.chunk];
+  const Chunk& chunk = program.schedule.chunks.chunks[x.to_chunk];
   return lane_key(x.src, x.dst, chunk.channel, chunk.loop);
 }
 
@@ -72,12 +72,12 @@ void link_rank(Program& program, std::size_t rank, std::vector<std::uint32_t>& l
     for (; s < sends.size() && transfers[sends[s]].step == step; ++s)
       program.needs[sends[s]] = last[transfers[sends[s]].chunk];
     for (; r < receives.size() && transfers[receives[r]].step == step; ++r) {
-      std::uint32_t& newest = last[transfers[receives[r]].chunk];
+      std::uint32_t& newest = last[transfers[receives[r]].to_chunk];
       program.after[receives[r]] = newest;
       newest = receives[r];
     }
   }
-  for (const std::uint32_t i : receives) last[transfers[i].chunk] = kNoTransfer;
+  for (const std::uint32_t i : receives) last[transfers[i].to_chunk] = kNoTransfer;
 }
 
 }  // namespace
@@ -91,6 +91,9 @@ std::shared_ptr<const Program> make_program(Schedule schedule) {
   program->after.assign(count, kNoTransfer);
   std::vector<std::uint32_t> last(program->schedule.chunks.chunks.size(), kNoTransfer);
   for (std::size_t rank = 0; rank < program->sends.size(); ++rank) link_rank(*program, rank, last);
+  if (program->schedule.sequential_loops)
+    for (const Chunk& chunk : program->schedule.chunks.chunks)
+      program->loops = std::max(program->loops, chunk.loop + std::uint32_t{1});
   program->unlock_from.assign(count + 1, 0);
   for (const std::uint32_t need : program->needs)
     if (need != kNoTransfer) ++program->unlock_from[need + 1];
@@ -111,7 +114,8 @@ Mover::Mover(const Topology& topology, std::int64_t reduce_ns, SizeCheck check, 
 }
 
 void Mover::push(std::int64_t t, ItemKind kind, std::int32_t rank, std::uint32_t what) {
-  queue_.push_back({t, next_id_++, kind, rank, what});
+  const std::uint64_t id = kind == ItemKind::Ready ? messages_[what].transfer : next_id_++;
+  queue_.push_back({t, id, kind, rank, what});
   std::push_heap(queue_.begin(), queue_.end(), std::greater<>{});
 }
 
@@ -138,8 +142,12 @@ const std::vector<MoveNote>& Mover::enter(int rank, std::int64_t t, MoveCall cal
   state.done.assign(receives.size(), 0);
   state.incoming.assign(receives.size(), 0);
   state.early.clear();
+  state.gates.assign(std::size_t{program.schedule.chunks.channels} * program.loops, 0);
+  const auto& chunks = program.schedule.chunks.chunks;
+  for (const std::uint32_t i : receives) ++state.gates[program.gate_of(chunks[program.schedule.transfers[i].to_chunk])];
   for (const std::uint32_t i : sends)
-    if (program.needs[i] == kNoTransfer) make_message(rank, i, t);
+    if (program.needs[i] == kNoTransfer && (program.loops == 1 || chunks[program.schedule.transfers[i].chunk].loop == 0))
+      make_message(rank, i, t);
   std::vector<std::uint64_t> lanes;
   for (const std::uint32_t i : receives) {
     const std::uint64_t key = lane_of(program, i);
@@ -323,7 +331,7 @@ void Mover::match(std::uint64_t key, std::int64_t t) {
     const std::uint32_t transfer = lane.expected[lane.cursor];
     const std::uint32_t id = lane.arrived[lane.first];
     const Schedule& schedule = state.call.program->schedule;
-    const std::int64_t room = schedule.chunks.chunks[schedule.transfers[transfer].chunk].count *
+    const std::int64_t room = schedule.chunks.chunks[schedule.transfers[transfer].to_chunk].count *
                               size_of(state.call.buffer.dtype);
     MoveNote note;
     note.t = t;
@@ -341,15 +349,29 @@ void Mover::match(std::uint64_t key, std::int64_t t) {
     }
     ++lane.first;
     ++lane.cursor;
-    note.kind = MoveNote::Kind::Arrive;
-    notes_.push_back(note);
     state.incoming[state.call.program->place[transfer]] = id;
-    push(t + reduce_ns_, ItemKind::Done, lane_dst(key), transfer);
+    take_in(state, lane_dst(key), transfer, t);
   }
   if (lane.first == lane.arrived.size()) {
     lane.arrived.clear();
     lane.first = 0;
   }
+}
+
+/// A message that is here is reduced or copied, once the one into the same chunk before it has been.
+void Mover::take_in(RankState& state, int rank, std::uint32_t transfer, std::int64_t t) {
+  if (!after_is_done(state, transfer)) return state.early.push_back(transfer);
+  const Transfer& x = state.call.program->schedule.transfers[transfer];
+  MoveNote note;
+  note.kind = MoveNote::Kind::Arrive;
+  note.t = t;
+  note.rank = rank;
+  note.peer = x.src;
+  note.transfer = transfer;
+  note.coll = state.call.coll;
+  note.bytes = messages_[state.incoming[state.call.program->place[transfer]]].bytes;
+  notes_.push_back(note);
+  push(t + (x.action == Action::Reduce ? reduce_ns_ : 0), ItemKind::Done, rank, transfer);
 }
 
 void Mover::on_done(const Item& item) {
@@ -358,10 +380,6 @@ void Mover::on_done(const Item& item) {
   const Program& program = *state.call.program;
   const Transfer& x = program.schedule.transfers[item.what];
   const std::uint32_t place = program.place[item.what];
-  if (!after_is_done(state, item.what)) {  // a chunk takes its numbers in the order of the schedule
-    state.early.push_back(item.what);
-    return;
-  }
   apply(state, item.what);
   const std::uint32_t id = state.incoming[place];
   state.done[place] = 1;
@@ -379,27 +397,36 @@ void Mover::on_done(const Item& item) {
   if (with_samples_)
     note.sample = add_sample(state.call.buffer.dtype,
                              chunk_bytes(std::span<const std::byte>(state.call.buffer.data),
-                                         program.schedule.chunks.chunks[x.chunk], state.call.buffer.dtype));
+                                         program.schedule.chunks.chunks[x.to_chunk], state.call.buffer.dtype));
   notes_.push_back(note);
   const std::uint64_t key = lane_of(program, item.what);
   messages_[id] = Message{};
   free_messages_.push_back(id);
   for (std::uint32_t i = program.unlock_from[item.what]; i < program.unlock_from[item.what + 1]; ++i)
     make_message(item.rank, program.unlocked[i], item.t);
+  pass_gate(item.rank, program.schedule.chunks.chunks[x.to_chunk], item.t);
   retry_early(state, item.rank, item.t);
   note_wait(key, item.t);
   settle(item.rank, item.t);
 }
 
+/// The last receive of a loop lets the rank begin the next one.
+void Mover::pass_gate(int rank, const Chunk& chunk, std::int64_t t) {
+  RankState& state = rank_state(rank);
+  const Program& program = *state.call.program;
+  if (--state.gates[program.gate_of(chunk)] > 0 || program.loops == 1) return;
+  const Schedule& schedule = program.schedule;
+  for (const std::uint32_t i : program.sends[static_cast<std::size_t>(rank)]) {
+    const Chunk& next = schedule.chunks.chunks[schedule.transfers[i].chunk];
+    if (program.needs[i] == kNoTransfer && next.channel == chunk.channel && next.loop == chunk.loop + 1)
+      make_message(rank, i, t);
+  }
+}
+
 void Mover::retry_early(RankState& state, int rank, std::int64_t t) {
   std::vector<std::uint32_t> early;
   early.swap(state.early);
-  for (const std::uint32_t transfer : early) {
-    if (after_is_done(state, transfer))
-      push(t, ItemKind::Done, rank, transfer);
-    else
-      state.early.push_back(transfer);
-  }
+  for (const std::uint32_t transfer : early) take_in(state, rank, transfer, t);
 }
 
 /// The receiver reads as much as it expects: of another size than was sent, that is what the slot held
@@ -410,7 +437,7 @@ void Mover::apply(RankState& state, std::uint32_t transfer) {
   const std::vector<std::byte>& content = *messages_[state.incoming[program.place[transfer]]].content;
   const DType dtype = state.call.buffer.dtype;
   const auto own =
-      chunk_bytes(std::span<std::byte>(state.call.buffer.data), program.schedule.chunks.chunks[x.chunk], dtype);
+      chunk_bytes(std::span<std::byte>(state.call.buffer.data), program.schedule.chunks.chunks[x.to_chunk], dtype);
   std::vector<std::byte> padded;
   std::span<const std::byte> arrived = content;
   if (arrived.size() < own.size()) {
@@ -462,7 +489,7 @@ void Mover::note_wait(std::uint64_t key, std::int64_t t) {
   note.peer = lane_src(key);
   note.transfer = transfer;
   note.coll = state.call.coll;
-  note.bytes = schedule.chunks.chunks[schedule.transfers[transfer].chunk].count *
+  note.bytes = schedule.chunks.chunks[schedule.transfers[transfer].to_chunk].count *
                size_of(state.call.buffer.dtype);
   note.in_flight = lane.on_the_way > 0;
   notes_.push_back(note);

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "sim/collective/schedule.hpp"
@@ -35,6 +36,8 @@ struct Program {
   std::vector<std::uint32_t> place;       // per transfer: its index in receives[dst]
   std::vector<std::uint32_t> unlock_from; // per transfer: [from, next from) in `unlocked`
   std::vector<std::uint32_t> unlocked;    // the sends that the end of a receive lets go
+  std::uint32_t loops = 1;                // > 1: a rank begins a loop of a channel when the last one is received
+  std::size_t gate_of(const Chunk& chunk) const { return std::size_t{chunk.channel} * loops + chunk.loop; }
 };
 inline constexpr std::uint32_t kNoTransfer = 0xFFFFFFFFu;
 std::shared_ptr<const Program> make_program(Schedule schedule);
@@ -136,23 +139,27 @@ class Mover {
     std::vector<std::uint8_t> done;       // per receive of its program
     std::vector<std::uint32_t> incoming;  // per receive: the message that it takes
     std::vector<std::uint32_t> early;     // receives that came before the one into the same chunk
+    std::vector<std::uint32_t> gates;     // per channel and loop: receives still to come
   };
   struct Link {
     LinkChange change;
     std::uint32_t epoch = 0;  // counts the times it went down
     std::vector<std::uint32_t> held;  // messages that wait for it to come back
   };
-  enum class ItemKind : std::uint8_t { Ready, Begin, Arrive, Done, Finish };
+  enum class ItemKind : std::uint8_t { Arrive, Done, Ready, Begin, Finish };  // in this order at equal times
   struct Item {
     std::int64_t t;
-    std::uint64_t id;
+    std::uint64_t id;  // Ready: the transfer, so that ties go as in the executor; else by insertion
     ItemKind kind;
     std::int32_t rank;
     std::uint32_t what;  // message id, or transfer
-    bool operator>(const Item& other) const { return t != other.t ? t > other.t : id > other.id; }
+    bool operator>(const Item& o) const {
+      return std::tie(t, kind, id, rank) > std::tie(o.t, o.kind, o.id, o.rank);
+    }
   };
 
   void push(std::int64_t t, ItemKind kind, std::int32_t rank, std::uint32_t what);
+  void pass_gate(int rank, const Chunk& chunk, std::int64_t t);
   void on_ready(const Item& item);
   void on_begin(const Item& item);
   void on_arrive(const Item& item);
@@ -161,6 +168,7 @@ class Mover {
   void make_message(int rank, std::uint32_t transfer, std::int64_t t);
   void match(std::uint64_t lane, std::int64_t t);
   void apply(RankState& state, std::uint32_t transfer);
+  void take_in(RankState& state, int rank, std::uint32_t transfer, std::int64_t t);
   void retry_early(RankState& state, int rank, std::int64_t t);
   void settle(int rank, std::int64_t t);
   void note_wait(std::uint64_t lane, std::int64_t t);

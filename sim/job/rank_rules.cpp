@@ -1,0 +1,260 @@
+// A rank's way through its training steps: forward, loss, backward, all_reduce, divide, optimizer, checkpoint.
+#include <algorithm>
+
+#include "sim/base/random.hpp"
+#include "sim/base/text.hpp"
+#include "sim/job/rules.hpp"
+#include "sim/tensor/reduce.hpp"
+
+namespace ringside::sim {
+namespace {
+
+std::int64_t base_duration(const Simulator& sim, Phase phase) {
+  const TrainingSpec& training = sim.scenario->training;
+  const CollectiveSpec& collective = sim.scenario->collective;
+  switch (phase) {
+    case Phase::Forward:
+      return training.forward_ns;
+    case Phase::Loss:
+      return training.loss_ns;
+    case Phase::Backward:
+      return training.backward_ns;
+    case Phase::Divide:
+      return collective.op == ReduceOp::SumThenDivide ? collective.reduce_ns : 0;
+    case Phase::Optimizer:
+      return training.optimizer_ns;
+    default:
+      return 0;
+  }
+}
+
+std::int64_t checkpoint_duration(const Simulator& sim, std::int32_t step) {
+  const TrainingSpec& training = sim.scenario->training;
+  return training.checkpoint_steps > 0 && step % training.checkpoint_steps == 0 ? training.checkpoint_ns : 0;
+}
+
+/// Jitter for working phases only; what a fault does to the rank's speed comes on top.
+std::int64_t duration_of(const Simulator& sim, int r, Phase phase) {
+  if (phase == Phase::Checkpoint) return checkpoint_duration(sim, sim.rank(r).step);
+  const std::int64_t base = base_duration(sim, phase);
+  if (base == 0) return 0;
+  const Rank& rank = sim.rank(r);
+  const DrawKey key{sim.scenario->seed, static_cast<std::uint64_t>(r), static_cast<std::uint64_t>(rank.step),
+                    Purpose::Jitter};
+  const std::int64_t ppm =
+      draw_jitter_ppm(key, static_cast<std::uint64_t>(phase), sim.scenario->training.jitter_ppm);
+  const __int128 jittered = static_cast<__int128>(base) * ppm / 1'000'000;
+  const __int128 slowed = jittered * 1'000'000 / rank.speed_ppm;
+  return static_cast<std::int64_t>(slowed) + (phase == Phase::Forward ? rank.extra_ns : 0);
+}
+
+void emit_phase(Simulator& sim, int r, EventType type) {
+  const Rank& rank = sim.rank(r);
+  Event e;
+  e.phase = {rank.step, rank.phase, 0, 0, 0.0, 0.0};
+  if (type == EventType::PhaseEnd && rank.phase == Phase::Loss && rank.has_loss) {
+    e.phase.has = kHasLoss;
+    e.phase.loss = rank.loss;
+  }
+  sim.emit(Source::rank(r), type, e);
+}
+
+void end_phase(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  if (rank.in_phase) emit_phase(sim, r, EventType::PhaseEnd);
+  rank.in_phase = false;
+}
+
+Hello hello_of(const Simulator& sim, int r) {
+  const Scenario& job = *sim.scenario;
+  Hello hello;
+  const int node = r / job.cluster.gpus_per_node;
+  hello.host = Scenario::node_name(node);
+  hello.pid = pid_of(sim, r);
+  hello.local_rank = r % job.cluster.gpus_per_node;
+  hello.device = "GPU " + std::to_string(hello.local_rank);
+  return hello;
+}
+
+void compute_loss(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  if (sim.network.enabled()) {
+    rank.loss = sim.network.forward(r, rank.step);
+    rank.has_loss = true;
+  }
+}
+
+/// The gradient of this step, as backward leaves it.
+void compute_gradient(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  if (sim.network.enabled())
+    rank.grad = std::make_shared<const Tensor>(
+        sim.network.backward(r, rank.step, sim.scenario->tensor.dtype));
+  else if (sim.with_numbers)
+    rank.grad = sim.inputs[static_cast<std::size_t>(r)];
+}
+
+/// The result of the collectives goes into the weights.
+void apply_update(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  if (!sim.with_numbers || rank.grad == nullptr) return;
+  if (sim.network.enabled()) sim.network.update(r, *rank.grad);
+  rank.updates = mix64(rank.updates + mix64(digest_of(rank.grad->dtype, rank.grad->data)));
+}
+
+void show_weights(Simulator& sim, int r) {
+  const TrainingSpec& training = sim.scenario->training;
+  if (!sim.with_numbers) return;
+  if (!sim.network.enabled() && training.steps == 1 && training.optimizer_ns == 0) return;
+  Event e;
+  e.weights = {sim.rank(r).step, sim.network.enabled() ? sim.network.digest(r) : sim.rank(r).updates};
+  sim.emit(Source::rank(r), EventType::Weights, e);
+}
+
+/// The latest collective's result on this rank, finished.
+void remember_result(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  const std::uint32_t coll = sim.trace.find_collective(sim.comm, rank.completed);
+  if (coll == kNone) return;
+  if (sim.results.empty() || coll > sim.result_coll) sim.results.assign(sim.ranks.size(), nullptr);
+  if (!sim.results.empty() && coll < sim.result_coll) return;
+  sim.result_coll = coll;
+  const int last_bucket = sim.scenario->training.buckets - 1;
+  sim.results[static_cast<std::size_t>(r)] =
+      slice(rank.grad, bucket_range(sim, rank.grad->count(), last_bucket));
+}
+
+/// What a finished sum still needs (÷ N), then the "result" of the step.
+void divide(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  const ReduceOp op = sim.scenario->collective.op;
+  if (!sim.with_numbers || rank.grad == nullptr) return;
+  const bool finishes = has_finish(rank.grad->dtype, op);
+  if (finishes && !rank.skip_finish) {
+    auto divided = std::make_shared<Tensor>(*rank.grad);
+    finish(divided->dtype, op, sim.world(), divided->data);
+    rank.grad = std::move(divided);
+  }
+  if (finishes || !sim.with_ring_steps) show_tensor(sim, r, "result", rank.grad->shape, *rank.grad);
+  remember_result(sim, r);
+}
+
+void call_all_buckets(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  const int buckets = sim.scenario->training.buckets;
+  while (rank.next_bucket < buckets) call_bucket(sim, r, rank.next_bucket++);
+}
+
+/// Backward in as many parts as there are buckets: a bucket's collective starts when its part is done.
+void schedule_buckets(Simulator& sim, int r, std::int64_t duration) {
+  const int buckets = sim.scenario->training.buckets;
+  for (int b = 0; b + 1 < buckets; ++b)
+    sim.push(sim.now + duration * (b + 1) / buckets, ItemKind::BucketReady, r, b);
+}
+
+void start_training(Simulator& sim, int r) {
+  Event e;
+  e.comm = {sim.comm, sim.world(), kNone};
+  sim.emit(Source::rank(r), EventType::CommInit, e);
+  if (!sim.network.enabled() && sim.with_numbers) {
+    const Tensor& input = *sim.inputs[static_cast<std::size_t>(r)];
+    show_tensor(sim, r, "input", input.shape, input);
+    sim.rank(r).input_shown = true;
+  }
+  begin_step(sim, r);
+}
+
+}  // namespace
+
+/// Process ids look like those of one launch: in order on each node.
+std::int64_t pid_of(const Simulator& sim, int r) {
+  const int per_node = sim.scenario->cluster.gpus_per_node;
+  return 41'000 + (r / per_node) * 97 % 20'000 + r % per_node;
+}
+
+void on_start(Simulator& sim, int r) {
+  Event e;
+  e.hello = {sim.trace.add_hello(hello_of(sim, r))};
+  sim.emit(Source::rank(r), EventType::Hello, e);
+  start_training(sim, r);
+}
+
+/// After a step that took no time at all, by the queue and not by recursion.
+void next_step(Simulator& sim, int r) {
+  if (sim.rank(r).step_began == sim.now) return sim.push(sim.now, ItemKind::NextStep, r);
+  begin_step(sim, r);
+}
+
+void begin_step(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  if (rank.step >= sim.scenario->training.steps) return finish_training(sim, r);
+  rank.step_began = sim.now;
+  ++rank.step;
+  rank.next_bucket = 0;
+  begin_phase(sim, r, Phase::Forward);
+}
+
+void begin_phase(Simulator& sim, int r, Phase phase) {
+  Rank& rank = sim.rank(r);
+  rank.phase = phase;
+  rank.phase_since = sim.now;
+  if (phase == Phase::AllReduce) return begin_all_reduce(sim, r);
+  const std::int64_t duration = duration_of(sim, r, phase);
+  if (phase == Phase::Backward) compute_gradient(sim, r);
+  if (duration == 0) return on_phase_end(sim, r);
+  rank.in_phase = true;
+  emit_phase(sim, r, EventType::PhaseBegin);
+  sim.push(sim.now + duration, ItemKind::PhaseEnd, r);
+  if (phase == Phase::Backward && sim.scenario->training.overlap) schedule_buckets(sim, r, duration);
+}
+
+void begin_all_reduce(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  if (sim.network.enabled() && !sim.scenario->training.network.all_reduce) return on_phase_end(sim, r);
+  rank.in_phase = true;
+  emit_phase(sim, r, EventType::PhaseBegin);
+  call_all_buckets(sim, r);
+  rank.waits_for_calls = true;
+  if (rank.open.empty()) on_phase_end(sim, r);
+}
+
+void on_phase_end(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  if (rank.phase == Phase::Loss) compute_loss(sim, r);
+  if (rank.phase == Phase::Divide) divide(sim, r);
+  if (rank.phase == Phase::Optimizer) apply_update(sim, r);
+  end_phase(sim, r);
+  if (rank.phase == Phase::Optimizer) show_weights(sim, r);
+  rank.waits_for_calls = false;
+  next_phase(sim, r);
+}
+
+void next_phase(Simulator& sim, int r) {
+  switch (sim.rank(r).phase) {
+    case Phase::Forward:
+      return begin_phase(sim, r, Phase::Loss);
+    case Phase::Loss:
+      return begin_phase(sim, r, Phase::Backward);
+    case Phase::Backward:
+      return begin_phase(sim, r, Phase::AllReduce);
+    case Phase::AllReduce:
+      return begin_phase(sim, r, Phase::Divide);
+    case Phase::Divide:
+      return begin_phase(sim, r, Phase::Optimizer);
+    case Phase::Optimizer:
+      return begin_phase(sim, r, Phase::Checkpoint);
+    default:
+      return next_step(sim, r);
+  }
+}
+
+void finish_training(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  rank.phase = Phase::Done;
+  Event e;
+  e.comm = {sim.comm, sim.world(), kNone};
+  sim.emit(Source::rank(r), EventType::CommFinalize, e);
+  end_process(sim, r, EndReason::Finished);
+}
+
+}  // namespace ringside::sim

@@ -1,0 +1,131 @@
+#include "sim/job/simulator.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "sim/base/check.hpp"
+#include "sim/job/rules.hpp"
+
+namespace ringside::sim {
+namespace {
+
+constexpr std::uint64_t kAfterCommands = std::uint64_t{1} << 62;  // commands come first at equal times
+/// Ring steps of more transfers than this are not written: the trace would not fit into memory.
+constexpr std::int64_t kMaxRingTransfers = 4'000'000;
+
+std::int64_t collectives_of(const Scenario& job) {
+  return job.training.steps * job.training.buckets;
+}
+
+/// A function of the scenario alone, so that faults and commands never change what a trace shows.
+bool shows_ring_steps(const Scenario& job) {
+  const std::int64_t n = job.world_size();
+  if (job.tensor.values == ValueSource::None && !job.training.network.enabled) return false;
+  return n <= 64 && 2 * n * (n - 1) * job.collective.channels * collectives_of(job) <= kMaxRingTransfers;
+}
+
+TraceHeader header_of(const Scenario& job, bool ring_steps) {
+  TraceHeader header;
+  header.source = "simulator";
+  header.world_size = job.world_size();
+  header.gpus_per_node = job.cluster.gpus_per_node;
+  header.title = job.title;
+  header.seed = job.seed;
+  header.detail = ring_steps ? Detail::Chunks : Detail::Ranks;
+  header.scenario_toml = to_toml(job);
+  return header;
+}
+
+}  // namespace
+
+Simulator::Simulator(std::shared_ptr<const Scenario> job, const std::vector<Command>& commands)
+    : scenario(std::move(job)) {
+  const Scenario& s = *scenario;
+  ranks.resize(static_cast<std::size_t>(s.world_size()));
+  faults_of.resize(ranks.size());
+  with_numbers = s.tensor.values != ValueSource::None || s.training.network.enabled;
+  with_ring_steps = shows_ring_steps(s);
+  trace.header = header_of(s, with_ring_steps);
+  comm = trace.intern("world");
+  if (s.training.network.enabled)
+    network = Network(s.training.network, s.seed, world());
+  else if (with_numbers)
+    inputs = make_inputs(s);
+  const SizeCheck check = s.stack.library == Library::Nccl ? SizeCheck::None : SizeCheck::RefuseLonger;
+  if (with_numbers)
+    mover = Mover(s.cluster.topology, s.collective.reduce_ns, check, with_ring_steps);
+  else
+    timed = TimedPlane(s.cluster.topology, s.schedule_request(), s.collective.reduce_ns);
+  for (int r = 0; r < world(); ++r) push(0, ItemKind::Start, r);
+  for (const Fault& fault : s.faults) arm(*this, fault);
+  for (const Command& command : commands) inject(command);
+}
+
+void Simulator::inject(const Command& command) {
+  RINGSIDE_CHECK_LE(now, command.t);
+  Fault fault = command.fault;
+  fault.at_ns = command.t;
+  fault.line = 0;
+  arm(*this, fault);
+}
+
+void Simulator::push(std::int64_t t, ItemKind kind, std::int32_t r, std::int64_t a) {
+  Item item;
+  item.t = t;
+  item.kind = kind;
+  item.rank = r;
+  item.a = a;
+  item.epoch = r >= 0 ? rank(r).epoch : 0;
+  item.order = kind == ItemKind::Command ? next_command_++ : kAfterCommands | next_id_++;
+  queue_.push_back(item);
+  std::push_heap(queue_.begin(), queue_.end(), std::greater<>{});
+}
+
+std::int64_t Simulator::next_time() const {
+  const std::int64_t queued = queue_.empty() ? std::numeric_limits<std::int64_t>::max() : queue_.front().t;
+  return std::min(queued, mover.next_time().value_or(std::numeric_limits<std::int64_t>::max()));
+}
+
+bool Simulator::step() {
+  const auto moves_at = mover.next_time();
+  if (queue_.empty() && !moves_at) return false;
+  if (queue_.empty() || (moves_at && *moves_at < queue_.front().t)) {
+    now = *moves_at;
+    on_moves(*this, mover.step());
+    return true;
+  }
+  std::pop_heap(queue_.begin(), queue_.end(), std::greater<>{});
+  const Item item = queue_.back();
+  queue_.pop_back();
+  if (item.rank >= 0 && item.epoch != rank(item.rank).epoch) return true;
+  now = item.t;
+  handle(*this, item);
+  return true;
+}
+
+void handle(Simulator& sim, const Item& item) {
+  switch (item.kind) {
+    case ItemKind::Start:
+      return on_start(sim, item.rank);
+    case ItemKind::NextStep:
+      return begin_step(sim, item.rank);
+    case ItemKind::PhaseEnd:
+      return on_phase_end(sim, item.rank);
+    case ItemKind::BucketReady:
+      return on_bucket_ready(sim, item.rank, static_cast<int>(item.a));
+    case ItemKind::CallDue:
+      return on_call_due(sim, item.rank);
+    default:
+      return;
+  }
+}
+
+void Simulator::emit(Source source, EventType type, Event event) {
+  event.t = now;
+  event.type = type;
+  event.set_source(source);
+  trace.emit(event);
+}
+
+}  // namespace ringside::sim
