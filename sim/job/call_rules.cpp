@@ -74,9 +74,15 @@ std::uint32_t coll_of(Simulator& sim, const OpenCall& call, std::uint32_t shape)
 void emit_call(Simulator& sim, int r, EventType type, const OpenCall& call, std::uint32_t shape) {
   const CollectiveSpec& spec = sim.scenario->collective;
   Event e;
-  e.collective = {call.coll,      shape, call.count,
-                  call.collective, call.op, call.dtype,
-                  spec.algorithm,  0,       static_cast<std::uint8_t>(spec.channels),
+  e.collective = {call.coll,
+                  shape,
+                  call.count,
+                  call.collective,
+                  call.op,
+                  call.dtype,
+                  spec.algorithm,
+                  0,
+                  static_cast<std::uint8_t>(spec.channels),
                   static_cast<std::uint16_t>(spec.root)};
   sim.emit(Source::rank(r), type, e);
 }
@@ -189,8 +195,11 @@ std::shared_ptr<const Program> program_for(Simulator& sim, Collective collective
 
 void show_tensor(Simulator& sim, int r, std::string_view name, const Shape& shape, const Tensor& tensor) {
   Event e;
-  e.tensor = {sim.trace.intern(name), sim.trace.add_shape(shape), sim.trace.add_sample(sample_of(tensor)),
-              tensor.dtype, {}};
+  e.tensor = {sim.trace.intern(name),
+              sim.trace.add_shape(shape),
+              sim.trace.add_sample(sample_of(tensor)),
+              tensor.dtype,
+              {}};
   sim.emit(Source::rank(r), EventType::TensorValues, e);
 }
 

@@ -10,15 +10,16 @@
 namespace ringside::sim {
 namespace {
 
-std::uint64_t lane_key(std::int32_t src, std::int32_t dst, std::uint16_t channel, std::uint16_t loop) {
-  return static_cast<std::uint64_t>(src) << 44 | static_cast<std::uint64_t>(dst) << 24 |
-         static_cast<std::uint64_t>(channel & 0xFFu) << 16 | loop;
+constexpr std::uint8_t kHasData = 1, kHasTurn = 2;
+
+std::uint64_t lane_key(std::int32_t src, std::int32_t dst, std::uint16_t channel) {
+  return static_cast<std::uint64_t>(src) << 40 | static_cast<std::uint64_t>(dst) << 16 | channel;
 }
 std::int32_t lane_dst(std::uint64_t lane) {
-  return static_cast<std::int32_t>(lane >> 24 & 0xFFFFFu);
+  return static_cast<std::int32_t>(lane >> 16 & 0xFFFFFFu);
 }
 std::int32_t lane_src(std::uint64_t lane) {
-  return static_cast<std::int32_t>(lane >> 44);
+  return static_cast<std::int32_t>(lane >> 40);
 }
 std::uint64_t link_key(std::int32_t src, std::int32_t dst) {
   return static_cast<std::uint64_t>(src) << 32 | static_cast<std::uint32_t>(dst);
@@ -27,7 +28,7 @@ std::uint64_t link_key(std::int32_t src, std::int32_t dst) {
 std::uint64_t lane_of(const Program& program, std::uint32_t transfer) {
   const Transfer& x = program.schedule.transfers[transfer];
   const Chunk& chunk = program.schedule.chunks.chunks[x.to_chunk];
-  return lane_key(x.src, x.dst, chunk.channel, chunk.loop);
+  return lane_key(x.src, x.dst, chunk.channel);
 }
 
 template <class T>
@@ -50,13 +51,36 @@ void index_ranks(Program& program) {
   const auto world = static_cast<std::size_t>(schedule.world_size);
   program.sends.resize(world);
   program.receives.resize(world);
-  program.place.resize(schedule.transfers.size());
   for (std::uint32_t i = 0; i < schedule.transfers.size(); ++i) {
-    const Transfer& x = schedule.transfers[i];
-    program.sends[static_cast<std::size_t>(x.src)].push_back(i);
-    auto& receives = program.receives[static_cast<std::size_t>(x.dst)];
-    program.place[i] = static_cast<std::uint32_t>(receives.size());
-    receives.push_back(i);
+    program.sends[static_cast<std::size_t>(schedule.transfers[i].src)].push_back(i);
+    program.receives[static_cast<std::size_t>(schedule.transfers[i].dst)].push_back(i);
+  }
+}
+
+/// A channel's loops one after the other, each rank's sends in that order, one at a time.
+void put_in_program_order(Program& program) {
+  const Schedule& schedule = program.schedule;
+  program.place.resize(schedule.transfers.size());
+  program.send_place.resize(schedule.transfers.size());
+  program.next_send.assign(schedule.transfers.size(), kNoTransfer);
+  const auto loop_of = [&](std::uint32_t i) {
+    return schedule.chunks.chunks[schedule.transfers[i].chunk].loop;
+  };
+  for (auto* lists : {&program.sends, &program.receives})
+    for (auto& list : *lists)
+      if (schedule.in_program_order)
+        std::stable_sort(list.begin(), list.end(), [&](auto a, auto b) { return loop_of(a) < loop_of(b); });
+  for (const auto& receives : program.receives)
+    for (std::uint32_t i = 0; i < receives.size(); ++i) program.place[receives[i]] = i;
+  std::vector<std::uint32_t> last(schedule.chunks.channels);
+  for (const auto& sends : program.sends) {
+    std::fill(last.begin(), last.end(), kNoTransfer);
+    for (std::uint32_t i = 0; i < sends.size(); ++i) {
+      program.send_place[sends[i]] = i;
+      std::uint32_t& before = last[schedule.chunks.chunks[schedule.transfers[sends[i]].chunk].channel];
+      if (before != kNoTransfer) program.next_send[before] = sends[i];
+      before = sends[i];
+    }
   }
 }
 
@@ -91,7 +115,8 @@ std::shared_ptr<const Program> make_program(Schedule schedule) {
   program->after.assign(count, kNoTransfer);
   std::vector<std::uint32_t> last(program->schedule.chunks.chunks.size(), kNoTransfer);
   for (std::size_t rank = 0; rank < program->sends.size(); ++rank) link_rank(*program, rank, last);
-  if (program->schedule.sequential_loops)
+  put_in_program_order(*program);
+  if (program->schedule.in_program_order)
     for (const Chunk& chunk : program->schedule.chunks.chunks)
       program->loops = std::max(program->loops, chunk.loop + std::uint32_t{1});
   program->unlock_from.assign(count + 1, 0);
@@ -144,10 +169,13 @@ const std::vector<MoveNote>& Mover::enter(int rank, std::int64_t t, MoveCall cal
   state.early.clear();
   state.gates.assign(std::size_t{program.schedule.chunks.channels} * program.loops, 0);
   const auto& chunks = program.schedule.chunks.chunks;
-  for (const std::uint32_t i : receives) ++state.gates[program.gate_of(chunks[program.schedule.transfers[i].to_chunk])];
+  for (const std::uint32_t i : receives)
+    ++state.gates[program.gate_of(chunks[program.schedule.transfers[i].to_chunk])];
+  give_first_turns(state, sends);
   for (const std::uint32_t i : sends)
-    if (program.needs[i] == kNoTransfer && (program.loops == 1 || chunks[program.schedule.transfers[i].chunk].loop == 0))
-      make_message(rank, i, t);
+    if (program.needs[i] == kNoTransfer &&
+        (program.loops == 1 || chunks[program.schedule.transfers[i].chunk].loop == 0))
+      release(rank, i, t);
   std::vector<std::uint64_t> lanes;
   for (const std::uint32_t i : receives) {
     const std::uint64_t key = lane_of(program, i);
@@ -185,6 +213,37 @@ std::uint32_t Mover::new_message(Message message) {
   return static_cast<std::uint32_t>(messages_.size() - 1);
 }
 
+/// In program order the first send of each channel has its turn; without, all have.
+void Mover::give_first_turns(RankState& state, const std::vector<std::uint32_t>& sends) {
+  const Program& program = *state.call.program;
+  state.sending.assign(sends.size(), kHasTurn);
+  if (!program.schedule.in_program_order) return;
+  for (const std::uint32_t i : sends)
+    if (program.next_send[i] != kNoTransfer) state.sending[program.send_place[program.next_send[i]]] = 0;
+}
+
+/// The data of a send is there.
+void Mover::release(int rank, std::uint32_t transfer, std::int64_t t) {
+  RankState& state = rank_state(rank);
+  std::uint8_t& sending = state.sending[state.call.program->send_place[transfer]];
+  sending |= kHasData;
+  if (sending & kHasTurn) make_message(rank, transfer, t);
+}
+
+void Mover::pass_turn(Message& message, std::int64_t t) {
+  if (message.served) return;
+  message.served = true;
+  const std::int32_t rank = message.src;
+  RankState& state = rank_state(rank);
+  const Program& program = *state.call.program;
+  if (!program.schedule.in_program_order) return;
+  const std::uint32_t next = program.next_send[message.transfer];
+  if (next == kNoTransfer) return;
+  std::uint8_t& sending = state.sending[program.send_place[next]];
+  sending |= kHasTurn;
+  if (sending & kHasData) make_message(rank, next, t);
+}
+
 /// What the sender's chunk holds now goes into the connection's next slot.
 void Mover::make_message(int rank, std::uint32_t transfer, std::int64_t t) {
   RankState& state = rank_state(rank);
@@ -193,7 +252,7 @@ void Mover::make_message(int rank, std::uint32_t transfer, std::int64_t t) {
   const Chunk& chunk = schedule.chunks.chunks[x.chunk];
   const auto fresh =
       chunk_bytes(std::span<const std::byte>(state.call.buffer.data), chunk, state.call.buffer.dtype);
-  Slots& slots = slots_[lane_key(x.src, x.dst, chunk.channel, 0)];
+  Slots& slots = slots_[lane_key(x.src, x.dst, chunk.channel)];
   Bytes& slot = slots.content[slots.count++ % slots.content.size()];
   slot = std::make_shared<const std::vector<std::byte>>(overlay(fresh, slot.get()));
   Message message;
@@ -266,7 +325,9 @@ void Mover::on_ready(const Item& item) {
   message.start = std::max({item.t, egress, ingress});
   message.left = message.start + wire(message.src, message.dst, message.bytes);
   egress = ingress = message.left;
-  if (message.start > item.t) return push(message.start, ItemKind::Begin, message.src, item.what);
+  const std::int64_t start = message.start;
+  pass_turn(message, item.t);  // may move the messages in memory
+  if (start > item.t) return push(start, ItemKind::Begin, messages_[item.what].src, item.what);
   on_begin(item);
 }
 
@@ -395,15 +456,16 @@ void Mover::on_done(const Item& item) {
   note.coll = state.call.coll;
   note.bytes = messages_[id].bytes;
   if (with_samples_)
-    note.sample = add_sample(state.call.buffer.dtype,
-                             chunk_bytes(std::span<const std::byte>(state.call.buffer.data),
-                                         program.schedule.chunks.chunks[x.to_chunk], state.call.buffer.dtype));
+    note.sample =
+        add_sample(state.call.buffer.dtype,
+                   chunk_bytes(std::span<const std::byte>(state.call.buffer.data),
+                               program.schedule.chunks.chunks[x.to_chunk], state.call.buffer.dtype));
   notes_.push_back(note);
   const std::uint64_t key = lane_of(program, item.what);
   messages_[id] = Message{};
   free_messages_.push_back(id);
   for (std::uint32_t i = program.unlock_from[item.what]; i < program.unlock_from[item.what + 1]; ++i)
-    make_message(item.rank, program.unlocked[i], item.t);
+    release(item.rank, program.unlocked[i], item.t);
   pass_gate(item.rank, program.schedule.chunks.chunks[x.to_chunk], item.t);
   retry_early(state, item.rank, item.t);
   note_wait(key, item.t);
@@ -419,7 +481,7 @@ void Mover::pass_gate(int rank, const Chunk& chunk, std::int64_t t) {
   for (const std::uint32_t i : program.sends[static_cast<std::size_t>(rank)]) {
     const Chunk& next = schedule.chunks.chunks[schedule.transfers[i].chunk];
     if (program.needs[i] == kNoTransfer && next.channel == chunk.channel && next.loop == chunk.loop + 1)
-      make_message(rank, i, t);
+      release(rank, i, t);
   }
 }
 
@@ -436,8 +498,8 @@ void Mover::apply(RankState& state, std::uint32_t transfer) {
   const Transfer& x = program.schedule.transfers[transfer];
   const std::vector<std::byte>& content = *messages_[state.incoming[program.place[transfer]]].content;
   const DType dtype = state.call.buffer.dtype;
-  const auto own =
-      chunk_bytes(std::span<std::byte>(state.call.buffer.data), program.schedule.chunks.chunks[x.to_chunk], dtype);
+  const auto own = chunk_bytes(std::span<std::byte>(state.call.buffer.data),
+                               program.schedule.chunks.chunks[x.to_chunk], dtype);
   std::vector<std::byte> padded;
   std::span<const std::byte> arrived = content;
   if (arrived.size() < own.size()) {
@@ -489,8 +551,8 @@ void Mover::note_wait(std::uint64_t key, std::int64_t t) {
   note.peer = lane_src(key);
   note.transfer = transfer;
   note.coll = state.call.coll;
-  note.bytes = schedule.chunks.chunks[schedule.transfers[transfer].to_chunk].count *
-               size_of(state.call.buffer.dtype);
+  note.bytes =
+      schedule.chunks.chunks[schedule.transfers[transfer].to_chunk].count * size_of(state.call.buffer.dtype);
   note.in_flight = lane.on_the_way > 0;
   notes_.push_back(note);
 }

@@ -30,13 +30,16 @@ namespace ringside::sim {
 /// Shared by all ranks and calls with equal schedules.
 struct Program {
   Schedule schedule;
-  std::vector<std::vector<std::uint32_t>> sends, receives;  // per rank, transfer indices in program order
-  std::vector<std::uint32_t> needs;       // per transfer, for its sender: the receive that must be done first
-  std::vector<std::uint32_t> after;       // per transfer, for its receiver: the receive into the same chunk before
-  std::vector<std::uint32_t> place;       // per transfer: its index in receives[dst]
-  std::vector<std::uint32_t> unlock_from; // per transfer: [from, next from) in `unlocked`
-  std::vector<std::uint32_t> unlocked;    // the sends that the end of a receive lets go
-  std::uint32_t loops = 1;                // > 1: a rank begins a loop of a channel when the last one is received
+  std::vector<std::vector<std::uint32_t>> sends,
+      receives;                      // per rank, transfers in (loop, step) or step order
+  std::vector<std::uint32_t> needs;  // per transfer, for its sender: the receive that must be done first
+  std::vector<std::uint32_t> after;  // per transfer, for its receiver: the receive into the same chunk before
+  std::vector<std::uint32_t> place;  // per transfer: its index in receives[dst]
+  std::vector<std::uint32_t> send_place;   // per transfer: its index in sends[src]
+  std::vector<std::uint32_t> next_send;    // in program order: the send whose turn comes after this one
+  std::vector<std::uint32_t> unlock_from;  // per transfer: [from, next from) in `unlocked`
+  std::vector<std::uint32_t> unlocked;     // the sends that the end of a receive lets go
+  std::uint32_t loops = 1;  // > 1: a rank begins a loop of a channel when the last one is received
   std::size_t gate_of(const Chunk& chunk) const { return std::size_t{chunk.channel} * loops + chunk.loop; }
 };
 inline constexpr std::uint32_t kNoTransfer = 0xFFFFFFFFu;
@@ -58,13 +61,13 @@ struct MoveNote {
   enum class Kind : std::uint8_t { Begin, Wait, Arrive, End, Finished, SizeError };
   Kind kind = Kind::Begin;
   std::int64_t t = 0;
-  std::int32_t rank = 0, peer = 0;    // Begin: the sender and its receiver; else the receiver and its sender
-  std::uint32_t transfer = 0;         // in the rank's own program
-  std::uint32_t coll = 0;             // of the rank's own call
-  std::int64_t bytes = 0;             // that travel
-  std::int64_t expected = 0;          // SizeError: what the receiver had room for
-  bool in_flight = false;             // Wait: the message is on its way already
-  std::uint32_t sample = 0xFFFFFFFFu; // index into Mover::samples of this step
+  std::int32_t rank = 0, peer = 0;     // Begin: the sender and its receiver; else the receiver and its sender
+  std::uint32_t transfer = 0;          // in the rank's own program
+  std::uint32_t coll = 0;              // of the rank's own call
+  std::int64_t bytes = 0;              // that travel
+  std::int64_t expected = 0;           // SizeError: what the receiver had room for
+  bool in_flight = false;              // Wait: the message is on its way already
+  std::uint32_t sample = 0xFFFFFFFFu;  // index into Mover::samples of this step
 };
 
 /// State of a directed link. `bytes_per_s` and `latency_ns` replace the topology's when set.
@@ -112,16 +115,17 @@ class Mover {
  private:
   using Bytes = std::shared_ptr<const std::vector<std::byte>>;
   struct Message {
-    Bytes content;            // what the slot holds after the write
-    std::int64_t bytes = 0;   // how much of it was written now
+    Bytes content;           // what the slot holds after the write
+    std::int64_t bytes = 0;  // how much of it was written now
     std::int64_t start = -1, left = -1, arrive = -1;
     std::int32_t src = 0, dst = 0;
     std::uint32_t transfer = 0, coll = 0;
     std::uint64_t lane = 0;
     std::uint32_t epoch = 0;  // of the link when it began
+    bool served = false;      // its port is reserved: the next send has its turn
   };
-  struct Lane {  // one connection, channel and loop
-    std::vector<std::uint32_t> arrived;   // message ids, in order, from `first`
+  struct Lane {                          // one connection and channel
+    std::vector<std::uint32_t> arrived;  // message ids, in order, from `first`
     std::size_t first = 0;
     std::uint32_t on_the_way = 0;
     std::vector<std::uint32_t> expected;  // the receiver's transfers in this call, from `cursor`
@@ -137,13 +141,14 @@ class Mover {
     std::int64_t entered = 0, stopped_at = -1, last_left = 0, received = 0;
     std::uint32_t sends_left = 0, receives_left = 0, last_step = 0;
     std::vector<std::uint8_t> done;       // per receive of its program
+    std::vector<std::uint8_t> sending;    // per send: kHasData, kHasTurn
     std::vector<std::uint32_t> incoming;  // per receive: the message that it takes
     std::vector<std::uint32_t> early;     // receives that came before the one into the same chunk
     std::vector<std::uint32_t> gates;     // per channel and loop: receives still to come
   };
   struct Link {
     LinkChange change;
-    std::uint32_t epoch = 0;  // counts the times it went down
+    std::uint32_t epoch = 0;          // counts the times it went down
     std::vector<std::uint32_t> held;  // messages that wait for it to come back
   };
   enum class ItemKind : std::uint8_t { Arrive, Done, Ready, Begin, Finish };  // in this order at equal times
@@ -165,6 +170,9 @@ class Mover {
   void on_arrive(const Item& item);
   void on_done(const Item& item);
   void on_finish(const Item& item);
+  void release(int rank, std::uint32_t transfer, std::int64_t t);
+  void give_first_turns(RankState& state, const std::vector<std::uint32_t>& sends);
+  void pass_turn(Message& message, std::int64_t t);
   void make_message(int rank, std::uint32_t transfer, std::int64_t t);
   void match(std::uint64_t lane, std::int64_t t);
   void apply(RankState& state, std::uint32_t transfer);

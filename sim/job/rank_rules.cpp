@@ -1,4 +1,5 @@
-// A rank's way through its training steps: forward, loss, backward, all_reduce, divide, optimizer, checkpoint.
+// A rank's way through its training steps: forward, loss, backward, all_reduce, divide, optimizer,
+// checkpoint.
 #include <algorithm>
 
 #include "sim/base/random.hpp"
@@ -88,8 +89,8 @@ void compute_loss(Simulator& sim, int r) {
 void compute_gradient(Simulator& sim, int r) {
   Rank& rank = sim.rank(r);
   if (sim.network.enabled())
-    rank.grad = std::make_shared<const Tensor>(
-        sim.network.backward(r, rank.step, sim.scenario->tensor.dtype));
+    rank.grad =
+        std::make_shared<const Tensor>(sim.network.backward(r, rank.step, sim.scenario->tensor.dtype));
   else if (sim.with_numbers)
     rank.grad = sim.inputs[static_cast<std::size_t>(r)];
 }

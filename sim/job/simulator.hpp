@@ -23,21 +23,21 @@
 namespace ringside::sim {
 
 enum class ItemKind : std::uint8_t {
-  Command,       // a fault given for a time; before everything else at that time
-  Start,         // a rank begins
-  NextStep,      // a rank goes on with its next training step
-  PhaseEnd,      // a working phase is over
-  BucketReady,   // with overlap: backward has finished bucket a
-  CallDue,       // without numbers: the rank's collective is over
-  Strike,        // fault a hits the rank
-  Recover,       // what fault a broke works again
-  WatchdogPoll,  // the rank's watchdog looks at its oldest open call
-  LadderTick,    // a round of heartbeats while somebody waits long
-  PeerClosed,    // the rank's connection to rank a was closed
-  RetryExceeded, // the rank's NIC gave up sending to rank a
-  GoDown,        // the rank's process ends; a: see EndReason
-  LauncherSees,  // the launcher notices that rank a ended
-  Signal,        // the launcher sends the rank signal a
+  Command,        // a fault given for a time; before everything else at that time
+  Start,          // a rank begins
+  NextStep,       // a rank goes on with its next training step
+  PhaseEnd,       // a working phase is over
+  BucketReady,    // with overlap: backward has finished bucket a
+  CallDue,        // without numbers: the rank's collective is over
+  Strike,         // fault a hits the rank
+  Recover,        // what fault a broke works again
+  WatchdogPoll,   // the rank's watchdog looks at its oldest open call
+  LadderTick,     // a round of heartbeats while somebody waits long
+  PeerClosed,     // the rank's connection to rank a was closed
+  RetryExceeded,  // the rank's NIC gave up sending to rank a
+  GoDown,         // the rank's process ends; a: see EndReason
+  LauncherSees,   // the launcher notices that rank a ended
+  Signal,         // the launcher sends the rank signal a
 };
 
 struct Item {
@@ -53,7 +53,17 @@ struct Item {
 enum class Life : std::uint8_t { Running, Frozen, Ending, Exited };
 
 /// Why a process ends: decides its exit status and what it says.
-enum class EndReason : std::uint8_t { Finished, Killed, Exception, Watchdog, RemoteError, SizeError, Terminated, GpuError, EarlyExit };
+enum class EndReason : std::uint8_t {
+  Finished,
+  Killed,
+  Exception,
+  Watchdog,
+  RemoteError,
+  SizeError,
+  Terminated,
+  GpuError,
+  EarlyExit
+};
 
 /// A collective that a rank has called and that is not finished on it.
 struct OpenCall {
@@ -81,16 +91,16 @@ struct Rank {
   std::uint32_t enqueued = 0, completed = 0;
   std::deque<OpenCall> open;
   std::int32_t next_bucket = 0;
-  bool waits_for_calls = false;  // in phase all_reduce, nothing to do but wait
+  bool waits_for_calls = false;        // in phase all_reduce, nothing to do but wait
   std::shared_ptr<const Tensor> grad;  // of this step; after its collectives the result
   bool input_shown = false;            // the trace has its "input" of this step
   double loss = 0;
   bool has_loss = false;
   bool skip_finish = false;
   std::int64_t step_began = -1;
-  std::uint64_t updates = 0;           // digest of all updates so far: equal on all ranks of a healthy job
-  bool weights_bad = false;            // a NaN or infinity went into the weights
-  bool bad_now = false;                // non-finite gradient in this step
+  std::uint64_t updates = 0;  // digest of all updates so far: equal on all ranks of a healthy job
+  bool weights_bad = false;   // a NaN or infinity went into the weights
+  bool bad_now = false;       // non-finite gradient in this step
   std::int64_t busy_until = 0;
   // what faults did to it
   std::int64_t speed_ppm = 1'000'000, extra_ns = 0;
@@ -136,7 +146,8 @@ class Simulator {
   std::int64_t now = 0;
   std::vector<Rank> ranks;
   std::vector<ArmedFault> faults;
-  std::vector<std::vector<std::uint32_t>> faults_of;  // per rank: armed faults that strike at a step and phase
+  std::vector<std::vector<std::uint32_t>>
+      faults_of;              // per rank: armed faults that strike at a step and phase
   bool with_numbers = false;  // real tensors move
   bool with_ring_steps = false;
   Mover mover;
@@ -146,10 +157,10 @@ class Simulator {
   Network network;
   Trace trace;
   std::uint32_t comm = 0;
-  std::vector<CollectiveOutcome> outcomes;  // by coll
+  std::vector<CollectiveOutcome> outcomes;             // by coll
   std::uint32_t result_coll = 0;                       // the collective that `results` is of
   std::vector<std::shared_ptr<const Tensor>> results;  // per rank, of the latest collective
-  std::vector<std::int32_t> finished_ranks;  // by coll
+  std::vector<std::int32_t> finished_ranks;            // by coll
   std::int64_t ladder_from = -1;  // the oldest open call when the present ladder began; -1 = no ladder runs
   std::int32_t ladder_rung = 0;
   bool any_error = false, any_timeout = false;
