@@ -1,0 +1,160 @@
+#include "app/app.hpp"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/imgui_compat.hpp"
+#include "app/session/files.hpp"
+
+namespace ringside::app {
+namespace {
+
+constexpr double kForever = 1e9;
+
+/// The title of a scenario file, without checking the rest of it.
+std::string title_of(const std::string& path) {
+  const auto text = read_file(path, 1 << 20);
+  if (!text) return {};
+  try {
+    return toml::parse(*text)["title"].value_or(file_stem(path));
+  } catch (const toml::parse_error&) {
+    return file_stem(path);
+  }
+}
+
+}  // namespace
+
+App::App(std::unique_ptr<Fonts> fonts, Settings settings, const std::string& assets)
+    : fonts_(std::move(fonts)), settings_(std::move(settings)), assets_(assets) {
+  if (!fonts_->has_korean() && settings_.lang == Lang::Ko) {
+    settings_.lang = Lang::En;
+    shell_.font_notice = "No Korean font was found, so Ringside speaks English. Install fonts-nanum.";
+  }
+  set_language(settings_.lang);
+  refresh_library();
+}
+
+const Theme& App::theme() const {
+  return settings_.theme == ThemeChoice::Dark ? dark_theme() : light_theme();
+}
+
+void App::refresh_library() {
+  std::vector<LibraryEntry>& library = session_.library;
+  library.clear();
+  for (const std::string& path : settings_.recent)
+    if (std::error_code error; std::filesystem::is_regular_file(path, error) && library.size() < 3)
+      library.push_back({path, title_of(path), true});
+  std::error_code error;
+  std::vector<std::string> files;
+  for (const auto& file : std::filesystem::directory_iterator(assets_ + "/scenarios", error))
+    if (file.path().extension() == ".toml" && file.path().stem() != "reference") files.push_back(file.path().string());
+  std::sort(files.begin(), files.end());
+  for (const std::string& path : files)
+    if (std::none_of(library.begin(), library.end(), [&](const LibraryEntry& e) { return e.path == path; }))
+      library.push_back({path, title_of(path), false});
+}
+
+bool App::prepare_fonts(int width, int height) {
+  const float scale = ui_scale_for(width, height, settings_.user_scale);
+  if (scale == font_scale_) {
+    if (!fonts_->atlas().full) return false;
+    fonts_->reset_atlas(fonts_->atlas().width, fonts_->atlas().height);  // too many sizes were seen: start anew
+    settle_frames_ = std::max(settle_frames_, 2);
+    return false;
+  }
+  font_scale_ = scale;
+  compat::build_fonts(*fonts_, scale);
+  return true;
+}
+
+void App::frame(int width, int height, std::int64_t wall_ns, double now, DrawRecord* record) {
+  apply_actions();
+  const bool moved = session_.update(wall_ns);
+  const float scale = font_scale_;
+  Canvas canvas(ImGui::GetBackgroundDrawList(), *fonts_, theme(),
+                {static_cast<float>(width) / scale, static_cast<float>(height) / scale}, scale, record);
+  ui_.reduced_motion = settings_.reduced_motion;
+  ui_.begin(canvas, now);
+  shell_.frame(canvas, ui_, session_, settings_, now, actions_);
+  ui_.end();
+  if (!actions_.empty() || moved) settle_frames_ = std::max(settle_frames_, 2);
+  if (settle_frames_ > 0) {
+    --settle_frames_;
+    next_frame_in_ = 0;
+  } else {
+    next_frame_in_ = ui_.moving() ? 0 : std::min(kForever, ui_.next_wake());
+  }
+}
+
+double App::next_frame_in() const {
+  return next_frame_in_;
+}
+
+void App::apply_actions() {
+  Actions pending;
+  pending.swap(actions_);
+  for (const Action& action : pending) {
+    if (const auto* file = std::get_if<action::OpenFile>(&action)) {
+      drop_files({file->path});
+    } else if (!session_.apply(action)) {
+      apply_to_window(action);
+    }
+  }
+}
+
+void App::apply_to_window(const Action& action) {
+  const auto changed = [&] { settings_changed_ = true; };
+  if (const auto* a = std::get_if<action::SetLanguage>(&action)) {
+    if (a->lang == Lang::Ko && !fonts_->has_korean()) {
+      session_.notices.push_back({NoticeKind::Warning, tr("settings.no_korean_font")});
+      return;
+    }
+    settings_.lang = a->lang;
+    set_language(a->lang);
+    changed();
+  } else if (const auto* theme = std::get_if<action::SetTheme>(&action)) {
+    settings_.theme = theme->theme;
+    changed();
+  } else if (const auto* scale = std::get_if<action::SetUserScale>(&action)) {
+    settings_.user_scale = std::clamp(scale->scale, kLeastUserScale, kMostUserScale);
+    changed();
+  } else if (const auto* motion = std::get_if<action::SetReducedMotion>(&action)) {
+    settings_.reduced_motion = motion->on;
+    changed();
+  } else if (std::holds_alternative<action::ToggleInspector>(action)) {
+    settings_.inspector_folded = !settings_.inspector_folded;
+    changed();
+  } else if (std::holds_alternative<action::TogglePresenter>(action)) {
+    // Projectors want light: entering switches, leaving gives back what was.
+    shell_.presenter = !shell_.presenter;
+    if (shell_.presenter) theme_before_presenting_ = std::exchange(settings_.theme, ThemeChoice::Light);
+    else settings_.theme = theme_before_presenting_;
+  } else if (std::holds_alternative<action::ToggleHelp>(action)) {
+    shell_.help_open = !shell_.help_open;
+  } else if (std::holds_alternative<action::ToggleFullScreen>(action)) {
+    full_screen_wanted_ = true;
+  } else if (const auto* copy = std::get_if<action::CopyText>(&action)) {
+    ImGui::SetClipboardText(copy->text.c_str());
+    session_.notices.push_back({NoticeKind::Info, tr("notice.copied")});
+  }
+}
+
+void App::drop_files(const std::vector<std::string>& paths) {
+  if (paths.empty()) return;
+  const bool arrays = std::all_of(paths.begin(), paths.end(), [](const std::string& p) { return p.ends_with(".npy"); });
+  const sim::Status status = arrays ? session_.open_npy_files(paths) : session_.open_file(paths.front());
+  if (!status || arrays) return;
+  std::error_code error;
+  add_recent(settings_, std::filesystem::absolute(paths.front(), error).string());
+  settings_changed_ = true;
+  refresh_library();
+}
+
+std::string App::window_title() const {
+  const std::string& title = session_.trace().header.title;
+  return session_.has_trace() && !title.empty() ? title + " · Ringside" : "Ringside";
+}
+
+}  // namespace ringside::app

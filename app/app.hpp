@@ -1,0 +1,69 @@
+// One running Ringside: fonts, settings, session, shell; and one frame of it. The window, the off-screen renderer and the
+// tests all run this same frame.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/draw/record.hpp"
+#include "app/session/session.hpp"
+#include "app/session/settings.hpp"
+#include "app/shell/shell.hpp"
+#include "app/text/fonts.hpp"
+
+namespace ringside::app {
+
+class App {
+ public:
+  /// ImGui's context must exist. `assets` = the folder with lang/ and scenarios/.
+  App(std::unique_ptr<Fonts> fonts, Settings settings, const std::string& assets);
+
+  /// Applies what is pending, draws one frame into ImGui's draw list and collects Actions for the next. Call between
+  /// ImGui::NewFrame and Render. `wall_ns` = since the last frame; `now` = wall seconds (constant in --render).
+  void frame(int width, int height, std::int64_t wall_ns, double now, DrawRecord* record = nullptr);
+  /// Sets fonts up for this window size if the scale has changed. Call before ImGui::NewFrame; true if it did.
+  bool prepare_fonts(int width, int height);
+
+  /// Seconds until the next frame is needed: 0 = at once, large = only on input.
+  double next_frame_in() const;
+  /// Input came: draw a few frames, since hover and focus settle one frame later.
+  void expect_input() { settle_frames_ = 3; }
+  void drop_files(const std::vector<std::string>& paths);
+
+  Session& session() { return session_; }
+  Shell& shell() { return shell_; }
+  Ui& ui() { return ui_; }
+  Fonts& fonts() { return *fonts_; }
+  Settings& settings() { return settings_; }
+  const Theme& theme() const;
+  Color background() const { return theme().stage; }
+  /// The Actions that the last frame emitted (applied at the start of the next one).
+  const Actions& actions() const { return actions_; }
+  /// Applies pending Actions now.
+  void apply_actions();
+
+  // What only the window can do; taken by main.
+  bool take_full_screen() { return std::exchange(full_screen_wanted_, false); }
+  bool settings_changed() { return std::exchange(settings_changed_, false); }
+  std::string window_title() const;
+  bool keep_settings = true;  // false: tests and --render leave no file behind
+
+ private:
+  void apply_to_window(const Action& action);
+  void refresh_library();
+
+  std::unique_ptr<Fonts> fonts_;
+  Settings settings_;
+  std::string assets_;
+  Session session_;
+  Shell shell_;
+  Ui ui_;
+  Actions actions_;
+  float font_scale_ = 0;
+  double next_frame_in_ = 0;
+  int settle_frames_ = 3;  // hover and layout settle one frame after a change
+  bool full_screen_wanted_ = false, settings_changed_ = false;
+  ThemeChoice theme_before_presenting_ = ThemeChoice::Dark;
+};
+
+}  // namespace ringside::app

@@ -1,0 +1,137 @@
+// `ringside`: opens the window, or renders one frame off-screen. The frame loop is all here.
+#include <cstdio>
+#include <memory>
+
+#include "app/app.hpp"
+#include "app/imgui_compat.hpp"
+#include "app/options.hpp"
+#include "app/platform/platform.hpp"
+#include "app/session/files.hpp"
+#include "sim/base/text.hpp"
+
+namespace ringside::app {
+namespace {
+
+/// ImGui's context for as long as the platform and the app live.
+struct ImGuiGuard {
+  ImGuiGuard() {
+    IMGUI_CHECKVERSION();
+    ImGui::CreateContext();
+    ImGui::GetIO().IniFilename = nullptr;
+  }
+  ~ImGuiGuard() { ImGui::DestroyContext(); }
+};
+
+int fail(const sim::Error& error, int code) {
+  std::fprintf(stderr, "ringside: %s\n", sim::escape_for_display(error.message()).c_str());
+  return code;
+}
+
+void draw_frame(App& app, Platform& platform, std::int64_t wall_ns, double now) {
+  const auto size = ImGui::GetIO().DisplaySize;
+  const int w = static_cast<int>(size.x), h = static_cast<int>(size.y);
+  app.frame(w, h, wall_ns, now);
+  compat::upload_glyphs(app.fonts(), platform.texture_upload());
+}
+
+/// Opens the files of the command line and goes to the wanted scene and moment. An error only if it must end the run.
+sim::Status open_files(App& app, const Options& options) {
+  Session& session = app.session();
+  if (!options.files.empty()) app.drop_files(options.files);
+  session.finish_simulation();
+  if (session.problem()) return session.problem()->error;
+  if (!options.scene.empty()) {
+    if (find_scene(options.scene) == nullptr) {
+      std::string legal;
+      for (const SceneEntry& entry : scene_table()) legal += (legal.empty() ? "" : ", ") + std::string(entry.id);
+      return sim::Error{.what = "there is no scene \"" + options.scene + "\"", .legal = legal};
+    }
+    session.scene_id = options.scene;
+  }
+  if (!options.at.empty()) {
+    const auto t = parse_at(options.at, session.trace());
+    if (!t) return t.error();
+    session.playhead().t = *t;
+  }
+  return sim::ok();
+}
+
+int render(App& app, Platform& platform, const Options& options) {
+  app.keep_settings = false;
+  if (const sim::Status status = open_files(app, options); !status) return fail(status.error(), 2);
+  for (int i = 0; i < 2; ++i) {  // the second frame knows the first one's layout
+    app.prepare_fonts(options.width, options.height);
+    platform.begin_frame();
+    draw_frame(app, platform, 0, 0);
+    platform.end_frame(app.background());
+  }
+  if (const sim::Status status = write_png(options.render, platform.read_pixels()); !status)
+    return fail(status.error(), 1);
+  return 0;
+}
+
+int run_window(App& app, Platform& platform, const Options& options) {
+  if (const sim::Status status = open_files(app, options); !status && !app.session().problem())
+    return fail(status.error(), 2);
+  double last = platform.now();
+  int frames = 0;
+  while (platform.open()) {
+    // Asleep until something moves or somebody acts.
+    platform.poll(options.smoke > 0 ? 0 : app.next_frame_in());
+    app.drop_files(platform.take_dropped_files());
+    const auto size = ImGui::GetIO().DisplaySize;
+    app.prepare_fonts(frames == 0 ? options.width : static_cast<int>(size.x),
+                      frames == 0 ? options.height : static_cast<int>(size.y));
+    if (platform.begin_frame()) app.expect_input();
+    const double now = platform.now();
+    draw_frame(app, platform, static_cast<std::int64_t>((now - last) * 1e9), now);
+    last = now;
+    platform.set_title(app.window_title());
+    platform.end_frame(app.background());
+    if (options.timing && frames == 0) std::fprintf(stderr, "first frame after %.3f s\n", platform.now());
+    if (app.take_full_screen()) platform.toggle_full_screen();
+    if (app.settings_changed() && app.keep_settings) save_settings(app.settings());
+    if (options.smoke > 0 && ++frames >= options.smoke) break;
+    if (options.smoke == 0) ++frames;
+  }
+  if (!options.screenshot.empty())
+    if (const sim::Status status = write_png(options.screenshot, platform.read_pixels()); !status)
+      return fail(status.error(), 1);
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  const ParsedOptions parsed = parse_options(argc, argv);
+  if (parsed.exit_code) {
+    std::fputs(parsed.text.c_str(), *parsed.exit_code == 0 ? stdout : stderr);
+    return *parsed.exit_code;
+  }
+  const Options& options = parsed.options;
+  const bool offscreen = !options.render.empty();
+  const std::string assets = find_assets(options.assets);
+  if (assets.empty())
+    return fail({.what = "the assets (lang/en.toml) were not found", .hint = "--assets FOLDER names them"}, 1);
+  if (const sim::Status status = load_languages(assets + "/lang"); !status) return fail(status.error(), 1);
+  Settings settings = offscreen || options.smoke > 0 ? Settings{.lang = language_of_environment()} : load_settings();
+  if (options.lang) settings.lang = *options.lang;
+  if (options.theme) settings.theme = *options.theme;
+  if (options.scale) settings.user_scale = *options.scale;
+  auto fonts = Fonts::open();
+  if (!fonts) return fail(fonts.error(), 1);
+
+  const ImGuiGuard imgui;
+  const PlatformOptions wanted{.width = options.width, .height = options.height};
+  auto platform = offscreen ? open_offscreen(wanted) : open_window(wanted);
+  if (!platform) return fail(platform.error(), 1);
+  App app(std::move(*fonts), std::move(settings), assets);
+  if (options.smoke > 0) app.keep_settings = false;
+  app.shell().presenter = options.presenter;
+  return offscreen ? render(app, **platform, options) : run_window(app, **platform, options);
+}
+
+}  // namespace
+}  // namespace ringside::app
+
+int main(int argc, char** argv) {
+  return ringside::app::run(argc, argv);
+}

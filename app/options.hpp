@@ -1,0 +1,37 @@
+// The command line of `ringside`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/i18n/i18n.hpp"
+#include "app/session/actions.hpp"
+#include "sim/base/result.hpp"
+#include "sim/trace/trace.hpp"
+
+namespace ringside::app {
+
+struct Options {
+  std::vector<std::string> files;
+  std::string assets, scene, at, render, screenshot;
+  int width = 1280, height = 720;
+  std::optional<Lang> lang;
+  std::optional<ThemeChoice> theme;
+  std::optional<float> scale;
+  int smoke = 0;  // frames to run, then leave
+  bool presenter = false, timing = false;
+};
+
+struct ParsedOptions {
+  Options options;
+  std::optional<int> exit_code;  // set: print `text` and leave with it
+  std::string text;
+};
+ParsedOptions parse_options(int argc, const char* const* argv);
+
+/// "1.5ms", "step:3" (begin of training step 3), "ring:2" (end of ring step 2), "event:40" (the 40th event in time
+/// order) → ns.
+sim::Result<std::int64_t> parse_at(std::string_view text, const sim::Trace& trace);
+
+}  // namespace ringside::app

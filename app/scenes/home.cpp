@@ -1,0 +1,270 @@
+// Home: the lesson in one picture, four doors, the scenarios to start from.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "app/draw/parts.hpp"
+#include "app/scenes/scene.hpp"
+#include "app/text/layout.hpp"
+
+namespace ringside::app {
+namespace {
+
+constexpr std::array kValues = {2, 4, 6, 8};
+
+Vec2 on_circle(Vec2 center, float r, float degrees) {
+  const float a = degrees * std::numbers::pi_v<float> / 180.0f;
+  return {center.x + r * std::sin(a), center.y - r * std::cos(a)};
+}
+
+/// Four gradients on a ring; the answer in the middle.
+void draw_hero(Canvas& c, Vec2 center, float radius, float s) {
+  const Theme& t = c.theme();
+  c.circle(center, radius, {}, t.edge, 3);
+  for (int i = 0; i < 4; ++i)
+    for (const float k : {-12.0f, 0.0f, 12.0f}) {  // chevrons: the way round
+      const float a = static_cast<float>(i) * 90 + k, rad = a * std::numbers::pi_v<float> / 180.0f;
+      const Vec2 p = on_circle(center, radius, a), u{std::cos(rad), std::sin(rad)}, n{-u.y, u.x};
+      c.stroke({p - u * 5 + n * 5, p + u * 5, p - u * 5 - n * 5}, t.t3, 2);
+    }
+  for (int i = 0; i < 4; ++i) {
+    const Vec2 p = on_circle(center, radius, static_cast<float>(i) * 90 - 45);
+    c.rect({p.x - s / 2 - 6, p.y - s / 2 - 6, s + 12, s + 12}, {.fill = t.stage, .radius = s * .2f});
+    c.rect({p.x - s / 2, p.y - s / 2, s, s}, {.fill = t.rank(i), .radius = s * .16f});
+    const Color on = t.on(t.rank(i));
+    c.text({p.x, p.y - s * .28f}, "GPU " + std::to_string(i),
+           {.size = s * .17f, .color = on, .face = Face::Bold, .align = Align::Center});
+    c.text({p.x, p.y + s * .12f}, std::to_string(kValues[static_cast<std::size_t>(i)]),
+           {.size = s * .5f, .color = on, .face = Face::Bold, .align = Align::Center});
+  }
+  // The sum, operand by operand.
+  const float k = s * .25f, gap = s * .22f, y = center.y - s * .70f;
+  float x = center.x - (4 * k + 3 * gap) / 2;
+  for (int i = 0; i < 4; ++i) {
+    c.rect({x, y - k / 2, k, k}, {.fill = t.rank(i), .radius = 4});
+    c.text({x + k / 2, y}, std::to_string(kValues[static_cast<std::size_t>(i)]),
+           {.size = k * .72f, .color = t.on(t.rank(i)), .face = Face::Bold, .align = Align::Center});
+    x += k;
+    if (i < 3) c.text({x + gap / 2, y}, "+", {.size = k * .8f, .color = t.t2, .align = Align::Center});
+    x += gap;
+  }
+  c.text({center.x, y + s * .36f}, "= 20,  ÷ 4", {.size = s * .22f, .color = t.t2, .align = Align::Center});
+  c.text({center.x, center.y + s * .33f}, "5", {.size = s * 1.08f, .face = Face::Bold, .align = Align::Center});
+  c.text({center.x, center.y + s}, tr("home.on_every_gpu"), {.size = s * .2f, .color = t.t2, .align = Align::Center});
+}
+
+// --- the doors' pictures: a small piece of the scene behind, in the same language ---------------------------------------
+
+void picture_learn(Canvas& c, Rect box) {
+  const Theme& t = c.theme();
+  const float k = std::min((box.h - 8) / 3, box.w / 8.6f), g = 3, base = box.bottom();
+  const auto square = [&](float x, float y, const std::string& value, bool hot = false) {
+    c.rect({x, y - k, k - g, k - g}, {.fill = hot ? t.t1 : t.raised, .radius = 3});
+    c.text({x + (k - g) / 2, y - k + (k - g) / 2}, value,
+           {.size = k * .52f, .color = hot ? t.ink : t.t2, .face = hot ? Face::Bold : Face::Regular,
+            .align = Align::Center, .on_shape = true});
+  };
+  square(box.x, base, "5");
+  for (int i = 0; i < 3; ++i) square(box.x + k * 1.6f, base - static_cast<float>(i) * k, std::to_string(3 - i));
+  const int matrix[4] = {3, 4, 1, 2};
+  for (int i = 0; i < 4; ++i)
+    square(box.x + k * 3.2f + static_cast<float>(i % 2) * k, base - static_cast<float>(i / 2) * k, std::to_string(matrix[i]));
+  const float x = box.x + k * 5.7f, o = k * .42f;
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 2; ++j)
+      c.rect({x + static_cast<float>(i) * k + o, base - static_cast<float>(j) * k - o - k, k - g, k - g},
+             {.fill = fade(t.edge, .45f), .radius = 3});
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 2; ++j) {
+      const float px = x + static_cast<float>(i) * k, py = base - static_cast<float>(j) * k;
+      c.rect({px - 1, py - k - 1, k - g + 2, k - g + 2}, {.fill = t.card, .radius = 3});
+      square(px, py, std::to_string((1 - j) * 3 + i + 1), i == 2 && j == 0);
+    }
+}
+
+void picture_break(Canvas& c, Rect box) {
+  const Theme& t = c.theme();
+  constexpr float k = 15, g = 6;
+  const int nx = static_cast<int>((box.w + g) / (k + g)), ny = static_cast<int>((box.h + g) / (k + g));
+  const int hot_x = nx * 5 / 8, hot_y = ny / 2;
+  const auto at = [&](int i, int j) {
+    return Rect{box.x + static_cast<float>(i) * (k + g), box.bottom() - static_cast<float>(ny - j) * (k + g) + g, k, k};
+  };
+  for (int i = 0; i < nx; ++i)
+    for (int j = 0; j < ny; ++j) {
+      const Rect r = at(i, j);
+      if (i == hot_x && j == hot_y) continue;
+      c.rect(r, {.stroke = fade(t.t3, .8f), .radius = 3, .width = 1.25f});
+      c.line({r.x + 3, r.bottom() - 3}, {r.right() - 3, r.y + 3}, fade(t.t3, .8f), 1.1f);
+    }
+  const Rect r = at(hot_x, hot_y);
+  c.rect(r.inset(-1), {.fill = t.fail, .radius = 3});
+  c.glyph(Glyph::Cross, r.center(), 9, t.ink, 2.4f);
+  c.rect(r.inset(-6.5f), {.stroke = t.card, .radius = 3, .width = 3});
+  parts::brackets(c, r.inset(-5.5f), t.fail, 7, 2.5f);
+}
+
+void picture_watch(Canvas& c, Rect box) {
+  const Theme& t = c.theme();
+  constexpr float kLanes[4][5][2] = {{{0, .20f}, {.21f, .42f}, {.43f, .55f}, {.60f, .80f}, {.81f, .97f}},
+                                     {{0, .22f}, {.23f, .44f}, {.45f, .55f}, {.60f, .81f}, {.82f, .97f}},
+                                     {{0, .19f}, {.20f, .41f}, {.43f, .55f}, {.60f, .79f}, {.80f, .97f}},
+                                     {{0, .23f}, {.24f, .45f}, {.46f, .55f}, {.60f, .82f}, {.83f, .97f}}};
+  constexpr float kShade[3] = {.62f, .36f, .85f};
+  const float pitch = box.h / 4;
+  for (int j = 0; j < 4; ++j)
+    for (int i = 0; i < 5; ++i) {
+      const float a = kLanes[j][i][0], b = kLanes[j][i][1];
+      c.rect({box.x + a * box.w, box.y + static_cast<float>(j) * pitch + 4, (b - a) * box.w - 1, pitch - 8},
+             {.fill = mix(t.card, t.t2, kShade[i % 3]), .radius = 3});
+    }
+  c.rect({box.x + .97f * box.w, box.y - 2, 2.5f, box.h + 4}, {.fill = t.t1, .radius = 1});
+}
+
+void picture_open(Canvas& c, Rect box) {
+  const Theme& t = c.theme();
+  constexpr float kEnds[5] = {.78f, .55f, .96f, .70f, .40f};
+  const float pitch = box.h / 5;
+  for (int j = 0; j < 5; ++j) {
+    const float y = box.y + (static_cast<float>(j) + .5f) * pitch, end = box.x + kEnds[j] * box.w;
+    if (j != 2) {
+      c.rect({box.x, y - 4, 40, 8}, {.fill = fade(t.edge, .5f), .radius = 4});
+      c.rect({box.x + 58, y - 2, end - box.x - 58, 4}, {.fill = fade(t.edge, .8f), .radius = 2});
+      continue;
+    }
+    c.rect({box.x - 10, y - pitch / 2, box.w + 20, pitch}, {.fill = fade(t.fail, .18f), .radius = 4});
+    c.rect({box.x - 10, y - pitch / 2, 4, pitch}, {.fill = t.fail, .radius = 2});
+    c.rect({box.x, y - 9, 46, 18}, {.fill = t.raised, .radius = 4});
+    c.text({box.x + 23, y}, "R137", {.size = 13, .face = Face::Bold, .align = Align::Center, .on_shape = true});
+    c.rect({box.x + 58, y - 2, end - box.x - 58, 4}, {.fill = t.t1, .radius = 2});
+  }
+}
+
+struct Door {
+  std::string_view id, title_key, text_key;
+  std::string_view scene;  // what it opens, once there is such a scene
+  void (*picture)(Canvas&, Rect);
+};
+constexpr std::array kDoors = {
+    Door{"learn", "home.learn", "home.learn_text", "allreduce", picture_learn},
+    Door{"break", "home.break", "home.break_text", "cluster", picture_break},
+    Door{"watch", "home.watch", "home.watch_text", "live", picture_watch},
+    Door{"open", "home.open", "home.open_text", "incident", picture_open},
+};
+
+class HomeScene final : public Scene {
+ public:
+  void prepare(const SceneContext& ctx) override {
+    wide_ = ctx.stage.x + 84 > 1500;
+    first_ = nullptr;
+    for (const LibraryEntry& entry : ctx.library)
+      if (first_ == nullptr || entry.path.ends_with("/four-gpus.toml")) first_ = &entry;
+  }
+
+  void draw(View& view) override {
+    const Rect s = view.box;
+    const float margin = wide_ ? 64 : 44, strip = view.ctx.library.empty() ? 0 : wide_ ? 176.0f : 148.0f;
+    const float top = s.y + (wide_ ? 52 : 28), hero_w = wide_ ? 540.0f : 500.0f;
+    draw_left(view, {s.x + margin, top, hero_w, s.h - strip - top + s.y});
+    const float x = s.x + margin + hero_w + (wide_ ? 56 : 40), w = s.right() - margin - x;
+    const float bottom = s.bottom() - strip - (wide_ ? 34 : 24);
+    draw_doors(view, {x, top + 4, w, bottom - top - 8});
+    if (strip > 0) draw_library(view, {s.x, s.bottom() - strip, s.w, strip}, margin);
+  }
+
+ private:
+  void open(View& view, std::string_view scene) const {
+    if (first_ == nullptr && view.ctx.trace.empty()) return;
+    if (view.ctx.trace.empty()) view.emit(action::OpenFile{first_->path});
+    view.emit(action::ShowScene{std::string(scene)});
+  }
+
+  void draw_left(View& view, Rect box) const {
+    Canvas& c = view.canvas;
+    const Theme& t = c.theme();
+    const float s = wide_ ? 116 : 86, radius = wide_ ? 222 : 168;
+    const Vec2 center{box.center().x, box.y + radius - 12};
+    draw_hero(c, center, radius, s);
+    float y = center.y + radius + (wide_ ? 44 : 26);
+    const std::string& claim = tr("home.claim");
+    c.text({center.x, y + 4}, claim,
+           {.size = size_that_fits(c.fonts(), claim, box.w, {wide_ ? 38.0f : 30.0f, 26, 22}, Face::Bold),
+            .face = Face::Bold, .align = Align::Center});
+    y += wide_ ? 42 : 28;
+    c.text({center.x, y + 6}, fit(c.fonts(), tr("home.claim_text"), box.w + 36, wide_ ? 17 : 15),
+           {.size = wide_ ? 17.0f : 15.0f, .color = t.t2, .align = Align::Center});
+    y += wide_ ? 40 : 26;
+    if (first_ == nullptr) return;
+    const Vec2 size = wide_ ? Vec2{330, 54} : Vec2{292, 46};
+    const std::string label = view.ctx.trace.empty() ? tr("home.start") : tr("home.continue");
+    if (view.ui.button("home.start", {center.x - size.x / 2, y, size.x, size.y}, label,
+                       {.primary = true, .icon = Glyph::Play, .size = 16}) ||
+        view.ui.key(Key::Space)) {
+      view.ui.take(Key::Space);
+      open(view, "allreduce");
+    }
+    parts::key_cap(c, {center.x + size.x / 2 + 14, y + size.y / 2}, "Space");
+  }
+
+  void draw_doors(View& view, Rect box) const {
+    Canvas& c = view.canvas;
+    const Theme& t = c.theme();
+    constexpr float kGap = 16;
+    const float w = (box.w - kGap) / 2, h = (box.h - kGap) / 2;
+    for (std::size_t i = 0; i < kDoors.size(); ++i) {
+      const Door& door = kDoors[i];
+      const Rect d{box.x + static_cast<float>(i % 2) * (w + kGap), box.y + static_cast<float>(i / 2) * (h + kGap), w, h};
+      const bool enabled = find_scene(door.scene) != nullptr && (first_ != nullptr || !view.ctx.trace.empty());
+      const Hit hit = view.ui.hit("home." + std::string(door.id), d,
+                                  {.focusable = enabled, .explain = enabled ? std::string_view() : tr("home.not_here")});
+      c.rect(d, {.fill = enabled && hit.hovered ? t.raised : t.card, .stroke = t.line, .radius = 12});
+      c.text({d.x + 20, d.y + 29}, tr(door.title_key),
+             {.size = 22, .color = enabled ? t.t1 : t.t3, .face = Face::Bold});
+      if (enabled) c.glyph(Glyph::Right, {d.right() - 24, d.y + 29}, 17, t.t3, 2.2f);
+      const float end = parts::paragraph(c, {d.x + 20, d.y + 58}, d.w - 36, tr(door.text_key),
+                                         {.size = 15, .line_height = 1.4f, .color = enabled ? t.t2 : t.t3, .max_lines = 3});
+      const float ph = std::min({d.h - 120, d.bottom() - 20 - end, 150.0f});
+      if (ph > 40) door.picture(c, {d.x + 20, d.bottom() - 20 - ph, std::min(d.w - 40, 300.0f), ph});
+      if (enabled && hit.clicked) open(view, door.scene);
+    }
+  }
+
+  /// The scenarios that come with Ringside, and the last ones.
+  void draw_library(View& view, Rect box, float margin) const {
+    Canvas& c = view.canvas;
+    const Theme& t = c.theme();
+    c.rect(box, {.fill = t.panel});
+    c.line({box.x, box.y}, {box.right(), box.y}, t.line);
+    c.text({box.x + margin, box.y + 26}, tr("home.library"), {.size = 14, .color = t.t3, .face = Face::Bold});
+    c.text({box.right() - margin, box.y + 26}, tr("home.drop"), {.size = 14, .color = t.t3, .align = Align::Right});
+    const float gap = 12, y = box.y + 46, w = box.w - 2 * margin;
+    const int columns = wide_ ? 5 : 4, rows = wide_ ? 2 : 2;
+    const float cw = (w - gap * static_cast<float>(columns - 1)) / static_cast<float>(columns);
+    const float ch = (box.h - 46 - 14 - gap * static_cast<float>(rows - 1)) / static_cast<float>(rows);
+    for (std::size_t i = 0; i < view.ctx.library.size() && i < static_cast<std::size_t>(columns * rows); ++i) {
+      const LibraryEntry& entry = view.ctx.library[i];
+      const Rect card{box.x + margin + static_cast<float>(i % static_cast<std::size_t>(columns)) * (cw + gap),
+                      y + static_cast<float>(i / static_cast<std::size_t>(columns)) * (ch + gap), cw, ch};
+      const Hit hit = view.ui.hit("home.library." + std::to_string(i), card);
+      c.rect(card, {.fill = hit.hovered ? t.raised : t.card, .stroke = t.line, .radius = 8});
+      c.glyph(entry.recent ? Glyph::Clock : Glyph::Ring, {card.x + 22, card.center().y}, 16, t.t2, 1.5f);
+      c.text({card.x + 42, card.center().y}, fit(c.fonts(), entry.title, card.w - 54, 15), {.size = 15});
+      if (hit.clicked) {
+        view.emit(action::OpenFile{entry.path});
+        view.emit(action::ShowScene{"allreduce"});
+      }
+    }
+  }
+
+  bool wide_ = false;
+  const LibraryEntry* first_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Scene> make_home_scene() {
+  return std::make_unique<HomeScene>();
+}
+
+}  // namespace ringside::app

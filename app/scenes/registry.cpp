@@ -1,0 +1,24 @@
+// The table of scenes. Adding a scene: declare its factory, add its row.
+#include <array>
+
+#include "app/scenes/scene.hpp"
+
+namespace ringside::app {
+
+std::unique_ptr<Scene> make_home_scene();
+
+std::span<const SceneEntry> scene_table() {
+  static const std::array kTable = {
+      SceneEntry{.id = "home", .title_key = "scene.home", .icon = Glyph::Home, .rule_after = true,
+                 .inspector_width = 0, .transport = false, .needs_trace = false, .make = make_home_scene},
+  };
+  return kTable;
+}
+
+const SceneEntry* find_scene(std::string_view id) {
+  for (const SceneEntry& entry : scene_table())
+    if (entry.id == id) return &entry;
+  return nullptr;
+}
+
+}  // namespace ringside::app

@@ -1,0 +1,133 @@
+// A scene: one way to look at a Trace. This is the contract of everybody who adds one (docs/app.md shows how).
+//
+// A scene gets a `const Frame&` and never asks where it came from; it changes nothing itself, it emits Actions.
+// prepare() turns the frame into draw items (positions, colours, words) and needs no window, so it is unit-tested;
+// draw() paints them and places widgets.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/draw/canvas.hpp"
+#include "app/session/actions.hpp"
+#include "app/ui/ui.hpp"
+#include "sim/job/simulate.hpp"
+#include "sim/trace/frame.hpp"
+#include "sim/trace/playhead.hpp"
+#include "sim/trace/trace.hpp"
+
+namespace ringside::app {
+
+/// What can be done with what is open; a reason (a text key) where it cannot. Views show disabled controls with the
+/// reason; they never ask for the kind of source.
+struct Abilities {
+  std::string_view edit_why_not;  // "" = the scenario can be edited
+  std::string_view fork_why_not;
+  bool can_edit() const { return edit_why_not.empty(); }
+  bool can_fork() const { return fork_why_not.empty(); }
+};
+
+/// A scenario that comes with Ringside or was opened lately.
+struct LibraryEntry {
+  std::string path, title;
+  bool recent = false;
+};
+
+/// Everything a scene may know in one frame. References are valid during the frame only.
+struct SceneContext {
+  const sim::Trace& trace;
+  const sim::Frame& frame;
+  const sim::Playhead& playhead;
+  std::int64_t end_time = 0;
+  const sim::Scenario* scenario = nullptr;      // what made the trace, if known
+  const sim::Simulation* simulation = nullptr;  // outcome and results, if simulated
+  Abilities can;
+  const Selection& selection;
+  const TextMeasurer& measure;
+  const Theme& theme;
+  std::span<const LibraryEntry> library;
+  Vec2 stage{};             // logical size of the stage
+  double now = 0;           // wall seconds for drifts and tweens; 0 in --render
+  bool reduced_motion = false;
+  bool presenter = false;
+};
+
+/// What a scene draws on and talks through.
+struct View {
+  Canvas& canvas;
+  Ui& ui;
+  Actions& actions;
+  const SceneContext& ctx;
+  Rect box;  // the stage, or the inspector
+  void emit(Action action) { actions.push_back(std::move(action)); }
+};
+
+/// The timeline of the transport bar.
+struct TimelineBand {
+  std::int64_t from = 0, to = 0;
+  std::string label;  // above the band, if it has room
+};
+struct TimelineMark {
+  std::int64_t t = 0;
+  Glyph glyph = Glyph::Flag;
+  Color color{};
+};
+struct Timeline {
+  std::int64_t from = 0, to = 0;
+  std::vector<TimelineBand> bands = {};
+  std::vector<std::int64_t> ticks = {};
+  struct Label {
+    std::int64_t t = 0;  // middle
+    std::string text;
+  };
+  std::vector<Label> labels = {};  // inside the bands
+  std::vector<TimelineMark> marks = {};
+};
+/// Ring steps and phases of the collective on stage if its steps are visible; phases of rank 0 otherwise. Marks where
+/// ranks die, time out or find NaN.
+Timeline default_timeline(const SceneContext& ctx);
+
+class Scene {
+ public:
+  virtual ~Scene() = default;
+  /// From the frame to draw items. Called once a frame, before draw and inspector. No ImGui.
+  virtual void prepare(const SceneContext& ctx) = 0;
+  /// Paints the stage (view.box).
+  virtual void draw(View& view) = 0;
+  /// Paints the inspector (view.box): Now > goal or diagnosis > log > action at the bottom.
+  virtual void inspector(View&) {}
+  /// A key that the shell has no use for, or arrows while the scene owns them. True if it was used.
+  virtual bool key(Key, View&) { return false; }
+  /// True while the arrow keys move a selection of this scene instead of time.
+  virtual bool owns_arrows() const { return false; }
+  virtual Timeline timeline(const SceneContext& ctx) const { return default_timeline(ctx); }
+  /// The one sentence under the figure for a presenter (<= 60 Latin, <= 34 Hangul characters), and its detail at the
+  /// right ("transfer 2 of 4").
+  virtual std::string caption(const SceneContext&) const { return {}; }
+  virtual std::string caption_detail(const SceneContext&) const { return {}; }
+  /// Facts beside the title in the top bar; empty = the shell's own ("AllReduce · ring · float32 · sum").
+  virtual std::string facts(const SceneContext&) const { return {}; }
+};
+
+/// One row of the table of scenes.
+struct SceneEntry {
+  std::string_view id;         // CONTRACTS: home, tensor, same-shape, step, allreduce, nan, cluster, duel, live, incident
+  std::string_view title_key;  // under the icon of the rail
+  Glyph icon = Glyph::None;
+  bool in_rail = true;
+  bool rule_after = false;      // a line in the rail below it
+  float inspector_width = 316;  // 0 = none
+  bool transport = true;
+  bool needs_trace = true;  // false: can be shown with nothing open (prepare gets an empty trace)
+  std::unique_ptr<Scene> (*make)() = nullptr;
+};
+
+/// All scenes, in the order of the rail. To add one: its file, its line in registry.cpp, its texts.
+std::span<const SceneEntry> scene_table();
+const SceneEntry* find_scene(std::string_view id);
+
+}  // namespace ringside::app

@@ -1,0 +1,116 @@
+// What a person wants done. Views only emit Actions; Session (and the App, for the window's own) applies them between
+// frames. Tests assert on a vector of these.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/i18n/i18n.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/trace/playhead.hpp"
+
+namespace ringside::app {
+
+class Session;
+
+/// What the inspector is about and the arrows move over. -1 and kNone mean "nothing of that kind".
+struct Selection {
+  int rank = -1;
+  int node = -1;
+  int link_from = -1, link_to = -1;
+  std::int64_t chunk = -1;
+  std::int64_t element = -1;
+  std::uint32_t event = sim::kNone;
+  bool operator==(const Selection&) const = default;
+};
+
+enum class ThemeChoice : std::uint8_t { Dark, Light };
+enum class NoticeKind : std::uint8_t { Info, Warning, Error };
+struct Notice {
+  NoticeKind kind = NoticeKind::Info;
+  std::string text;  // already in the person's language
+};
+
+namespace action {
+// Time. Touching time pauses.
+struct TogglePlay {};
+struct Pause {};
+struct StepBy {
+  int direction = 1;  // +1 on, -1 back, by the arrow-key step
+};
+struct SeekTo {
+  std::int64_t t = 0;
+};
+struct SeekStart {};
+struct SeekEnd {};
+struct Follow {};
+struct SetSpeed {
+  double simulated_ns_per_s = 1;
+};
+struct SetLoop {
+  bool on = false;
+};
+struct SetStepUnit {
+  sim::StepUnit unit = sim::StepUnit::RingStep;
+};
+// What is shown.
+struct ShowScene {
+  std::string id;
+};
+struct OpenFile {
+  std::string path;
+};
+struct Select {
+  Selection selection;
+};
+struct TogglePresenter {};
+struct ToggleInspector {};
+struct ToggleFullScreen {};
+struct ToggleHelp {};
+struct SetLanguage {
+  Lang lang = Lang::En;
+};
+struct SetTheme {
+  ThemeChoice theme = ThemeChoice::Dark;
+};
+struct SetUserScale {
+  float scale = 1;
+};
+struct SetReducedMotion {
+  bool on = false;
+};
+struct ShowNotice {
+  Notice notice;
+};
+struct CopyText {
+  std::string text;
+};
+// The scenario. An edit is applied to a copy, checked, and simulated again from the same seed; the playhead keeps its
+// place. Edits with the same non-empty `merge` in a row (a drag) are one step of undo.
+struct EditScenario {
+  std::string what;  // for the log and for tests: "op=max", "world=8"
+  std::function<void(sim::Scenario&)> change;
+  std::string merge;
+};
+struct Undo {};
+struct Redo {};
+/// Anything else that one scene needs of the Session.
+struct Custom {
+  std::string what;
+  std::function<void(Session&)> run;
+};
+}  // namespace action
+
+using Action =
+    std::variant<action::TogglePlay, action::Pause, action::StepBy, action::SeekTo, action::SeekStart,
+                 action::SeekEnd, action::Follow, action::SetSpeed, action::SetLoop, action::SetStepUnit,
+                 action::ShowScene, action::OpenFile, action::Select, action::TogglePresenter,
+                 action::ToggleInspector, action::ToggleFullScreen, action::ToggleHelp, action::SetLanguage,
+                 action::SetTheme, action::SetUserScale, action::SetReducedMotion, action::ShowNotice,
+                 action::CopyText, action::EditScenario, action::Undo, action::Redo, action::Custom>;
+using Actions = std::vector<Action>;
+
+}  // namespace ringside::app

@@ -1,0 +1,122 @@
+#include "app/session/files.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace ringside::app {
+namespace fs = std::filesystem;
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+fs::path executable_folder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path() : self.parent_path();
+}
+
+}  // namespace
+
+sim::Result<std::string> read_file(const std::string& path, std::size_t most) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return sim::Error{.what = "there is no such file", .file = path};
+  if (!fs::is_regular_file(path, error)) return sim::Error{.what = "this is not a regular file", .file = path};
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (error) return sim::Error{.what = "the file cannot be read", .file = path};
+  if (size > most)
+    return sim::Error{.what = "the file is too large", .file = path, .legal = "at most " + std::to_string(most) + " bytes"};
+  std::string text(static_cast<std::size_t>(size), '\0');
+  std::ifstream in(path, std::ios::binary);
+  if (!in.read(text.data(), static_cast<std::streamsize>(size)) && size > 0)
+    return sim::Error{.what = "the file cannot be read", .file = path};
+  return text;
+}
+
+sim::Status write_file(const std::string& path, std::string_view text) {
+  std::error_code error;
+  fs::create_directories(fs::path(path).parent_path(), error);
+  const std::string temporary = path + ".new";
+  {
+    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    if (!out.flush()) return sim::Error{.what = "the file cannot be written", .file = path};
+  }
+  fs::rename(temporary, path, error);
+  if (error) return sim::Error{.what = "the file cannot be written", .file = path};
+  return sim::ok();
+}
+
+sim::FileLoader folder_loader(const std::string& scenario_path) {
+  const fs::path folder = fs::path(scenario_path).parent_path();
+  return [folder](std::string_view name) -> sim::Result<std::string> {
+    std::error_code error;
+    const fs::path root = fs::weakly_canonical(folder.empty() ? fs::path(".") : folder, error);
+    const fs::path wanted = fs::weakly_canonical(root / fs::path(std::string(name)), error);
+    const auto [end, unused] = std::mismatch(root.begin(), root.end(), wanted.begin(), wanted.end());
+    if (end != root.end())
+      return sim::Error{.what = "\"" + std::string(name) + "\" is outside the scenario's folder",
+                        .legal = "paths below " + root.string()};
+    return read_file(wanted.string());
+  };
+}
+
+std::string file_stem(std::string_view path) {
+  return fs::path(std::string(path)).stem().string();
+}
+
+std::string_view line_of(std::string_view text, int number) {
+  std::size_t begin = 0;
+  for (int line = 1; line < number; ++line) {
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string_view::npos) return {};
+    begin = end + 1;
+  }
+  if (number < 1) return {};
+  std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+std::vector<std::string> asset_folders(const std::string& given) {
+  std::vector<std::string> out;
+  if (!given.empty()) out.push_back(given);
+  const std::string data = environment("XDG_DATA_HOME"), home = environment("HOME");
+  if (!data.empty()) {
+    out.push_back(data + "/ringside");
+  } else if (!home.empty()) {
+    out.push_back(home + "/.local/share/ringside");
+  }
+#ifdef RINGSIDE_INSTALL_DATADIR
+  out.push_back(RINGSIDE_INSTALL_DATADIR);
+#endif
+  const fs::path beside = executable_folder();
+  if (!beside.empty()) {
+    out.push_back((beside / "assets").string());
+    out.push_back((beside / ".." / "share" / "ringside").lexically_normal().string());
+  }
+  return out;
+}
+
+std::string find_assets(const std::string& given) {
+  for (const std::string& folder : asset_folders(given)) {
+    std::error_code error;
+    if (fs::is_regular_file(folder + "/lang/en.toml", error)) return folder;
+    if (!given.empty()) return "";  // an explicit folder is not silently replaced
+  }
+  return "";
+}
+
+std::string config_folder() {
+  const std::string config = environment("XDG_CONFIG_HOME"), home = environment("HOME");
+  if (!config.empty()) return config + "/ringside";
+  return home.empty() ? "" : home + "/.config/ringside";
+}
+
+}  // namespace ringside::app

@@ -1,0 +1,69 @@
+#include "app/session/settings.hpp"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "app/session/files.hpp"
+
+namespace ringside::app {
+
+Settings parse_settings(std::string_view text) {
+  Settings out;
+  out.lang = language_of_environment();
+  try {
+    const toml::table table = toml::parse(text);
+    if (const auto lang = table["lang"].value<std::string>()) {
+      if (*lang == "en") out.lang = Lang::En;
+      if (*lang == "ko") out.lang = Lang::Ko;
+    }
+    if (const auto theme = table["theme"].value<std::string>())
+      out.theme = *theme == "light" ? ThemeChoice::Light : ThemeChoice::Dark;
+    if (const auto scale = table["scale"].value<double>())
+      out.user_scale = std::clamp(static_cast<float>(*scale), kLeastUserScale, kMostUserScale);
+    out.reduced_motion = table["reduced_motion"].value_or(false);
+    out.inspector_folded = table["inspector_folded"].value_or(false);
+    if (const toml::array* recent = table["recent"].as_array())
+      for (const toml::node& node : *recent)
+        if (const auto path = node.value<std::string>(); path && out.recent.size() < kMaxRecent)
+          out.recent.push_back(*path);
+  } catch (const toml::parse_error&) {
+    // A broken settings file is disposable: it is written anew when something changes.
+  }
+  return out;
+}
+
+std::string to_toml(const Settings& settings) {
+  toml::array recent;
+  for (const std::string& path : settings.recent) recent.push_back(path);
+  const toml::table table{{"lang", std::string(to_word(settings.lang))},
+                          {"theme", settings.theme == ThemeChoice::Light ? "light" : "dark"},
+                          {"scale", static_cast<double>(settings.user_scale)},
+                          {"reduced_motion", settings.reduced_motion},
+                          {"inspector_folded", settings.inspector_folded},
+                          {"recent", recent}};
+  std::ostringstream out;
+  out << table << "\n";
+  return out.str();
+}
+
+Settings load_settings() {
+  const std::string folder = config_folder();
+  const auto text = folder.empty() ? sim::Result<std::string>(std::string()) : read_file(folder + "/settings.toml");
+  return parse_settings(text ? *text : std::string());
+}
+
+void save_settings(const Settings& settings) {
+  const std::string folder = config_folder();
+  // Not being able to remember is no reason to disturb: the next run starts with the defaults.
+  if (!folder.empty()) static_cast<void>(write_file(folder + "/settings.toml", to_toml(settings)));
+}
+
+void add_recent(Settings& settings, const std::string& path) {
+  std::erase(settings.recent, path);
+  settings.recent.insert(settings.recent.begin(), path);
+  if (settings.recent.size() > kMaxRecent) settings.recent.resize(kMaxRecent);
+}
+
+}  // namespace ringside::app

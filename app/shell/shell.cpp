@@ -1,0 +1,304 @@
+#include "app/shell/shell.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/draw/parts.hpp"
+#include "app/imgui_compat.hpp"
+#include "app/text/layout.hpp"
+
+namespace ringside::app {
+namespace {
+
+constexpr float kRailItem = 58, kRailGap = 2;
+constexpr float kCaptionHeight = 92, kProgressHeight = 6;
+
+void draw_stage_ground(Canvas& c, const Layout& layout) {
+  const Theme& t = c.theme();
+  const Rect s = layout.stage;
+  c.rect({0, 0, c.size().x, c.size().y}, {.fill = t.stage});
+  if (t.dark) c.gradient({s.x, s.y, s.w, s.h * .5f}, mix(t.stage, t.panel, .75f), t.stage);
+}
+
+/// "AllReduce · ring · float32 · sum, then ÷ 4".
+std::string shell_facts(const SceneContext& ctx) {
+  if (ctx.scenario == nullptr) return {};
+  const sim::CollectiveSpec& c = ctx.scenario->collective;
+  std::string out = tr_word("collective", sim::to_word(c.collective)) + " · " +
+                    tr_word("algorithm", sim::to_word(c.algorithm)) + " · " +
+                    std::string(sim::to_word(ctx.scenario->tensor.dtype)) + " · ";
+  return out + fill_pattern(tr_word("op", sim::to_word(c.op)), {std::to_string(ctx.scenario->world_size())});
+}
+
+}  // namespace
+
+float ui_scale_for(int width, int height, float user_scale) {
+  const float automatic = height >= 2160 ? 2.0f : height >= 1440 ? 1.5f : height >= 1080 ? 1.25f : 1.0f;
+  const float room = std::min(static_cast<float>(width) / 1280.0f, static_cast<float>(height) / 720.0f);
+  return std::max(0.4f, std::min(automatic * user_scale, room));
+}
+
+Layout layout_for(Vec2 window, const SceneEntry& scene, bool inspector_folded, bool presenter) {
+  Layout out;
+  if (presenter) {
+    out.transport = {0, window.y - kCaptionHeight - kProgressHeight, window.x, kCaptionHeight + kProgressHeight};
+    out.stage = {0, 0, window.x, out.transport.y};
+    return out;
+  }
+  const float bar = scene.transport ? kTransportHeight : 0;
+  float inspector = inspector_folded ? 0 : scene.inspector_width;
+  if (inspector > 0 && window.x > kWideFrom) inspector = std::max(inspector, 372.0f);
+  out.rail = {0, 0, kRailWidth, window.y};
+  out.top = {kRailWidth, 0, window.x - kRailWidth, kTopHeight};
+  out.stage = {kRailWidth, kTopHeight, window.x - kRailWidth - inspector, window.y - kTopHeight - bar};
+  if (inspector > 0) out.inspector = {window.x - inspector, kTopHeight, inspector, out.stage.h};
+  if (bar > 0) out.transport = {kRailWidth, window.y - bar, window.x - kRailWidth, bar};
+  return out;
+}
+
+Shell::Shell() = default;
+
+Scene& Shell::scene(std::string_view id) {
+  const auto found = scenes_.find(id);
+  if (found != scenes_.end()) return *found->second;
+  const SceneEntry* entry = find_scene(id);
+  RINGSIDE_CHECK(entry != nullptr);
+  return *scenes_.emplace(std::string(id), entry->make()).first->second;
+}
+
+const Timeline& Shell::timeline(const SceneContext& ctx, const Scene& scene) {
+  const TimelineKey key{&scene, &ctx.trace, ctx.trace.size(), ctx.end_time, language(), ctx.theme.dark, generation_};
+  if (key != timeline_key_) {
+    timeline_key_ = key;
+    timeline_ = scene.timeline(ctx);
+  }
+  return timeline_;
+}
+
+void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& settings, double now, Actions& actions) {
+  now_ = now;
+  generation_ = session.generation();
+  const SceneEntry* entry = find_scene(session.scene_id);
+  if (entry == nullptr || (entry->needs_trace && !session.has_trace())) entry = &scene_table().front();
+  Scene& scene = this->scene(entry->id);
+  const bool presenting = presenter && entry->transport && session.has_trace();
+  const Layout layout = layout_for(canvas.size(), *entry, settings.inspector_folded, presenting);
+  const SceneContext ctx{.trace = session.trace(),
+                         .frame = session.frame(),
+                         .playhead = session.playhead(),
+                         .end_time = session.end_time(),
+                         .scenario = session.scenario(),
+                         .simulation = session.simulation(),
+                         .can = session.abilities(),
+                         .selection = session.selection,
+                         .measure = canvas.fonts(),
+                         .theme = canvas.theme(),
+                         .library = session.library,
+                         .stage = {layout.stage.w, layout.stage.h},
+                         .now = now,
+                         .reduced_motion = settings.reduced_motion,
+                         .presenter = presenting};
+  const auto view = [&](Rect box) { return View{canvas, ui, actions, ctx, box}; };
+
+  draw_stage_ground(canvas, layout);
+  scene.prepare(ctx);
+  View stage = view(layout.stage);
+  canvas.push_clip(layout.stage);
+  if (session.problem()) {
+    draw_problem(stage, session);
+  } else {
+    scene.draw(stage);
+  }
+  canvas.pop_clip();
+
+  const Theme& t = canvas.theme();
+  if (layout.inspector.w > 0) {
+    const Rect box = layout.inspector;
+    canvas.rect(box, {.fill = t.panel});
+    canvas.line({box.x, box.y}, {box.x, box.bottom()}, t.line);
+    View inspector = view(box);
+    canvas.push_clip(box);
+    if (!session.problem()) scene.inspector(inspector);
+    canvas.pop_clip();
+  }
+  if (presenting) {
+    View caption = view(layout.transport);
+    draw_caption(caption, scene);
+  } else {
+    View rail = view(layout.rail), top = view(layout.top);
+    draw_rail(rail, session, settings);
+    draw_top(top, session, settings, scene, entry->inspector_width > 0);
+    if (entry->transport) {
+      View bar = view(layout.transport);
+      draw_transport(bar, scene);
+    }
+  }
+  View all = view({0, 0, canvas.size().x, canvas.size().y});
+  if (session.simulating()) draw_progress(stage, session);
+  draw_notices(stage, session);
+  if (help_open) draw_help(all);
+  handle_keys(stage, session, scene);
+  if (session.playhead().mode == sim::PlayMode::Playing) ui.keep_moving();
+  if (session.simulating()) ui.wake_in(0.1);
+}
+
+void Shell::draw_rail(View& view, const Session& session, const Settings& settings) {
+  Canvas& c = view.canvas;
+  const Theme& t = c.theme();
+  c.rect(view.box, {.fill = t.panel});
+  c.line({view.box.right(), 0}, {view.box.right(), view.box.h}, t.line);
+  parts::logo(c, {kRailWidth / 2, kTopHeight / 2}, 30);
+  float y = kTopHeight + 10;
+  for (const SceneEntry& entry : scene_table()) {
+    if (!entry.in_rail) continue;
+    const bool on = entry.id == session.scene_id;
+    const Rect box{8, y, kRailWidth - 16, kRailItem - 4};
+    const bool enabled = !entry.needs_trace || session.has_trace();
+    const Hit h = view.ui.hit("rail." + std::string(entry.id), box,
+                              {.focusable = enabled, .explain = enabled ? std::string_view() : tr("rail.needs_file")});
+    if (on || (enabled && h.hovered)) c.rect(box, {.fill = on ? t.raised : t.card, .radius = 8});
+    if (on) c.rect({0, y + 10, 3, kRailItem - 24}, {.fill = t.accent, .radius = 1.5f});
+    const Color color = on ? t.t1 : enabled ? t.t2 : t.t3;
+    c.glyph(entry.icon, {kRailWidth / 2, y + 19}, 22, on ? t.t1 : t.t3, 1.75f);
+    c.text({kRailWidth / 2, y + 42}, tr(entry.title_key),
+           {.size = 13, .color = color, .face = on ? Face::Bold : Face::Regular, .align = Align::Center,
+            .max_width = kRailWidth - 6});
+    if (enabled && h.clicked) view.emit(action::ShowScene{std::string(entry.id)});
+    y += kRailItem + kRailGap;
+    if (entry.rule_after) {
+      c.line({22, y + 1}, {kRailWidth - 22, y + 1}, t.line);
+      y += 6;
+    }
+  }
+  const Vec2 gear{kRailWidth / 2, c.size().y - 32};
+  const Rect anchor{gear.x - 18, gear.y - 18, 36, 36};
+  if (view.ui.icon_button("settings", gear, Glyph::Gear, 20, tr("settings.title"))) view.ui.open_popup("settings.popup");
+  draw_settings_popup(view, settings, anchor);
+}
+
+void Shell::draw_top(View& view, Session& session, const Settings& settings, const Scene& scene, bool foldable) {
+  Canvas& c = view.canvas;
+  const Theme& t = c.theme();
+  const Rect box = view.box;
+  const float y = box.y + box.h / 2;
+  c.rect(box, {.fill = t.panel});
+  c.line({box.x, box.bottom()}, {box.right(), box.bottom()}, t.line);
+
+  // From the right: help, presenter, theme, language, panel; then the chip that says what this is.
+  float x = box.right() - 34;
+  const auto next = [&] { const float at = x; x -= 36; return at; };
+  if (view.ui.icon_button("top.help", {next(), y}, Glyph::Help, 18, tr("top.help"))) view.emit(action::ToggleHelp{});
+  if (view.ui.icon_button("top.presenter", {next(), y}, Glyph::Screen, 18, tr("top.presenter"), session.has_trace()))
+    view.emit(action::TogglePresenter{});
+  const bool dark = settings.theme == ThemeChoice::Dark;
+  if (view.ui.icon_button("top.theme", {next(), y}, dark ? Glyph::Sun : Glyph::Moon, 20,
+                          dark ? tr("top.light") : tr("top.dark")))
+    view.emit(action::SetTheme{dark ? ThemeChoice::Light : ThemeChoice::Dark});
+  {
+    const Vec2 at{next(), y};
+    const Hit h = view.ui.hit("top.language", {at.x - 18, at.y - 18, 36, 36}, {.explain = tr("top.language")});
+    if (h.hovered) c.rect({at.x - 18, at.y - 18, 36, 36}, {.fill = t.raised, .radius = 8});
+    c.text(at, language() == Lang::En ? "EN" : "한",
+           {.size = 14, .color = h.hovered ? t.t1 : t.t2, .face = Face::Bold, .align = Align::Center});
+    if (h.clicked) view.emit(action::SetLanguage{language() == Lang::En ? Lang::Ko : Lang::En});
+  }
+  if (foldable && view.ui.icon_button("top.panel", {next(), y}, Glyph::Panel, 17, tr("top.panel")))
+    view.emit(action::ToggleInspector{});
+  x += 10;
+  if (session.has_trace() && session.scene_id != "home") {
+    std::string label = tr_word("source", view.ctx.trace.header.source);
+    if (session.scenario() != nullptr)
+      label += " · " + tr("top.seed", {std::to_string(session.scenario()->seed)});
+    const float w = 42 + c.width(label, 13, Face::Bold);
+    c.rect({x - w, y - 14, w, 28}, {.stroke = t.edge, .radius = 14});
+    c.glyph(Glyph::Ring, {x - w + 17, y}, 14, t.t1, 1.5f);
+    c.text({x - w + 28, y}, label, {.size = 13, .face = Face::Bold});
+    view.ui.explain({x - w, y - 14, w, 28}, tr("top.source_explain"));
+    x -= w + 16;
+    if (view.ctx.can.can_edit() && (session.can_undo() || session.can_redo())) {
+      if (view.ui.icon_button("top.redo", {x - 12, y}, Glyph::Redo, 16, tr("top.redo"), session.can_redo()))
+        view.emit(action::Redo{});
+      if (view.ui.icon_button("top.undo", {x - 46, y}, Glyph::Undo, 16, tr("top.undo"), session.can_undo()))
+        view.emit(action::Undo{});
+      x -= 74;
+    }
+  }
+  const bool home = !session.has_trace() || session.scene_id == "home";
+  const std::string& raw = view.ctx.trace.header.title;
+  const std::string title = home ? std::string("Ringside") : raw.empty() ? session.name() : raw;
+  std::string facts = home ? tr("app.tagline") : scene.facts(view.ctx);
+  if (facts.empty()) facts = shell_facts(view.ctx);
+  const float left = box.x + 20, room = x - left;
+  const std::string shown = fit(c.fonts(), title, room, 17, Face::Bold);
+  const float tw = c.text({left, y}, shown, {.size = 17, .face = Face::Bold});
+  if (room - tw - 14 > 60)
+    c.text({left + tw + 14, y}, fit(c.fonts(), facts, room - tw - 14, 14), {.size = 14, .color = t.t2});
+}
+
+void Shell::draw_caption(View& view, const Scene& scene) {
+  Canvas& c = view.canvas;
+  const Theme& t = c.theme();
+  const Rect box = view.box;
+  const Timeline& line = timeline(view.ctx, scene);
+  const double span = std::max<double>(1, static_cast<double>(line.to - line.from));
+  const auto at = [&](std::int64_t time) {
+    return box.x + box.w * static_cast<float>(static_cast<double>(time - line.from) / span);
+  };
+  c.rect({box.x, box.y, box.w, kProgressHeight}, {.fill = t.raised});
+  c.rect({box.x, box.y, at(view.ctx.playhead.t) - box.x, kProgressHeight}, {.fill = t.accent});
+  for (const std::int64_t tick : line.ticks)
+    c.rect({at(tick) - 1, box.y, 2, kProgressHeight}, {.fill = t.stage});
+  const Rect caption{box.x, box.y + kProgressHeight, box.w, box.h - kProgressHeight};
+  c.rect(caption, {.fill = t.panel});
+  const float y = caption.y + caption.h / 2;
+  const std::string detail = scene.caption_detail(view.ctx);
+  const float dw = detail.empty() ? 0 : c.width(detail, 28) + 40;
+  c.text({box.x + 28, y}, fit(c.fonts(), scene.caption(view.ctx), box.w - 56 - dw, 34, Face::Bold),
+         {.size = 34, .face = Face::Bold});
+  c.text({box.right() - 28, y}, detail, {.size = 28, .color = t.t2, .align = Align::Right});
+}
+
+void Shell::handle_keys(View& view, Session& session, Scene& scene) {
+  Ui& ui = view.ui;
+  if (ui.typing()) return;
+  const auto pressed = [&](Key key) {
+    if (!ui.key(key)) return false;
+    ui.take(key);
+    return true;
+  };
+  if (pressed(Key::F1)) view.emit(action::ToggleHelp{});
+  if (pressed(Key::F11)) view.emit(action::ToggleFullScreen{});
+  if (ui.ctrl() && pressed(Key::Z)) view.emit(ui.shift() ? Action(action::Redo{}) : Action(action::Undo{}));
+  if (ui.ctrl() && pressed(Key::Y)) view.emit(action::Redo{});
+  if (help_open) {
+    if (pressed(Key::Escape)) view.emit(action::ToggleHelp{});
+    return;
+  }
+  if (ui.any_popup_open()) return;
+  if (session.has_trace() && !session.problem()) {
+    for (const Key key : {Key::Left, Key::Right, Key::Up, Key::Down, Key::PageUp, Key::PageDown, Key::Enter,
+                          Key::Delete, Key::Insert, Key::Escape, Key::C}) {
+      const bool arrow = key <= Key::Down && key >= Key::Left;
+      if (arrow && (ui.focused_takes_arrows() || !scene.owns_arrows())) continue;
+      if (ui.key(key) && scene.key(key, view)) ui.take(key);
+    }
+    const bool free_arrows = !ui.focused_takes_arrows();
+    if (pressed(Key::Space)) view.emit(action::TogglePlay{});
+    if (free_arrows && pressed(Key::Left)) view.emit(action::StepBy{-1});
+    if (free_arrows && pressed(Key::Right)) view.emit(action::StepBy{1});
+    if (pressed(Key::Home)) view.emit(action::SeekStart{});
+    if (pressed(Key::End)) view.emit(action::SeekEnd{});
+    const auto unit = static_cast<int>(session.playhead().unit);
+    if (free_arrows && pressed(Key::Up) && unit < static_cast<int>(sim::StepUnit::TrainingStep))
+      view.emit(action::SetStepUnit{static_cast<sim::StepUnit>(unit + 1)});
+    if (free_arrows && pressed(Key::Down) && unit > 0)
+      view.emit(action::SetStepUnit{static_cast<sim::StepUnit>(unit - 1)});
+    if (presenter) {  // what presenter remotes send
+      if (pressed(Key::PageDown)) view.emit(action::StepBy{1});
+      if (pressed(Key::PageUp)) view.emit(action::StepBy{-1});
+    }
+  }
+  if (presenter && pressed(Key::Escape)) view.emit(action::TogglePresenter{});
+}
+
+}  // namespace ringside::app
