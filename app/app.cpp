@@ -49,7 +49,8 @@ void App::refresh_library() {
   std::error_code error;
   std::vector<std::string> files;
   for (const auto& file : std::filesystem::directory_iterator(assets_ + "/scenarios", error))
-    if (file.path().extension() == ".toml" && file.path().stem() != "reference") files.push_back(file.path().string());
+    if (file.path().extension() == ".toml" && file.path().stem() != "reference")
+      files.push_back(file.path().string());
   std::sort(files.begin(), files.end());
   for (const std::string& path : files)
     if (std::none_of(library.begin(), library.end(), [&](const LibraryEntry& e) { return e.path == path; }))
@@ -60,7 +61,8 @@ bool App::prepare_fonts(int width, int height) {
   const float scale = ui_scale_for(width, height, settings_.user_scale);
   if (scale == font_scale_) {
     if (!fonts_->atlas().full) return false;
-    fonts_->reset_atlas(fonts_->atlas().width, fonts_->atlas().height);  // too many sizes were seen: start anew
+    fonts_->reset_atlas(fonts_->atlas().width,
+                        fonts_->atlas().height);  // too many sizes were seen: start anew
     settle_frames_ = std::max(settle_frames_, 2);
     return false;
   }
@@ -129,8 +131,10 @@ void App::apply_to_window(const Action& action) {
   } else if (std::holds_alternative<action::TogglePresenter>(action)) {
     // Projectors want light: entering switches, leaving gives back what was.
     shell_.presenter = !shell_.presenter;
-    if (shell_.presenter) theme_before_presenting_ = std::exchange(settings_.theme, ThemeChoice::Light);
-    else settings_.theme = theme_before_presenting_;
+    if (shell_.presenter)
+      theme_before_presenting_ = std::exchange(settings_.theme, ThemeChoice::Light);
+    else
+      settings_.theme = theme_before_presenting_;
   } else if (std::holds_alternative<action::ToggleHelp>(action)) {
     shell_.help_open = !shell_.help_open;
   } else if (std::holds_alternative<action::ToggleFullScreen>(action)) {
@@ -143,7 +147,8 @@ void App::apply_to_window(const Action& action) {
 
 void App::drop_files(const std::vector<std::string>& paths) {
   if (paths.empty()) return;
-  const bool arrays = std::all_of(paths.begin(), paths.end(), [](const std::string& p) { return p.ends_with(".npy"); });
+  const bool arrays =
+      std::all_of(paths.begin(), paths.end(), [](const std::string& p) { return p.ends_with(".npy"); });
   const sim::Status status = arrays ? session_.open_npy_files(paths) : session_.open_file(paths.front());
   if (!status || arrays) return;
   std::error_code error;

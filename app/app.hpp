@@ -1,5 +1,5 @@
-// One running Ringside: fonts, settings, session, shell; and one frame of it. The window, the off-screen renderer and the
-// tests all run this same frame.
+// One running Ringside: fonts, settings, session, shell; and one frame of it. The window, the off-screen
+// renderer and the tests all run this same frame.
 #pragma once
 
 #include <memory>
@@ -18,10 +18,12 @@ class App {
   /// ImGui's context must exist. `assets` = the folder with lang/ and scenarios/.
   App(std::unique_ptr<Fonts> fonts, Settings settings, const std::string& assets);
 
-  /// Applies what is pending, draws one frame into ImGui's draw list and collects Actions for the next. Call between
-  /// ImGui::NewFrame and Render. `wall_ns` = since the last frame; `now` = wall seconds (constant in --render).
+  /// Applies what is pending, draws one frame into ImGui's draw list and collects Actions for the next. Call
+  /// between ImGui::NewFrame and Render. `wall_ns` = since the last frame; `now` = wall seconds (constant in
+  /// --render).
   void frame(int width, int height, std::int64_t wall_ns, double now, DrawRecord* record = nullptr);
-  /// Sets fonts up for this window size if the scale has changed. Call before ImGui::NewFrame; true if it did.
+  /// Sets fonts up for this window size if the scale has changed. Call before ImGui::NewFrame; true if it
+  /// did.
   bool prepare_fonts(int width, int height);
 
   /// Seconds until the next frame is needed: 0 = at once, large = only on input.

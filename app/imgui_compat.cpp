@@ -33,7 +33,8 @@ void add_rect(ImDrawList& list, Vec2 a, Vec2 b, ImU32 color, float rounding, flo
 #endif
 }
 
-void add_polyline(ImDrawList& list, const ImVec2* points, int count, ImU32 color, bool closed, float thickness) {
+void add_polyline(ImDrawList& list, const ImVec2* points, int count, ImU32 color, bool closed,
+                  float thickness) {
   const ImDrawFlags flags = closed ? ImDrawFlags_Closed : ImDrawFlags_None;
 #if IMGUI_VERSION_NUM >= 19280
   list.AddPolyline(points, count, color, thickness, flags);
@@ -56,7 +57,8 @@ void stroke_path(ImDrawList& list, ImU32 color, bool closed, float thickness) {
 void build_fonts(Fonts& fonts, float ui_scale) {
   ImGuiIO& io = ImGui::GetIO();
   if (io.Fonts->Fonts.empty())
-    for (int i = 0; i < kFaceCount; ++i) io.Fonts->AddFontFromFileTTF(fonts.path(static_cast<Face>(i)).c_str());
+    for (int i = 0; i < kFaceCount; ++i)
+      io.Fonts->AddFontFromFileTTF(fonts.path(static_cast<Face>(i)).c_str());
   ImGui::GetStyle().FontSizeBase = kFieldTextSize * ui_scale * fonts.line_per_em(Face::Regular);
 }
 
@@ -117,7 +119,8 @@ float draw_text(ImDrawList& list, Fonts& fonts, Face face, float pixel_size, flo
     if (glyph.drawn) {
       const ImVec2 a(column + glyph.left, y + glyph.top);
       const ImVec2 b(a.x + glyph.w, a.y + glyph.h);
-      const auto gx = static_cast<float>(fonts.atlas().region_x + glyph.x), gy = static_cast<float>(fonts.atlas().region_y + glyph.y);
+      const auto gx = static_cast<float>(fonts.atlas().region_x + glyph.x),
+                 gy = static_cast<float>(fonts.atlas().region_y + glyph.y);
       list.PrimReserve(6, 4);
       list.PrimRectUV(a, b, ImVec2(gx * u, gy * v), ImVec2((gx + glyph.w) * u, (gy + glyph.h) * v), color);
     }
@@ -130,11 +133,12 @@ void upload_glyphs(Fonts& fonts, TextureUpload upload) {
   GlyphAtlas& atlas = fonts.atlas();
   if (atlas.dirty_y0 >= atlas.dirty_y1) return;
   const int rows = atlas.dirty_y1 - atlas.dirty_y0;
-  std::vector<std::uint8_t> rgba(static_cast<std::size_t>(rows) * static_cast<std::size_t>(atlas.width) * 4, 255);
+  std::vector<std::uint8_t> rgba(static_cast<std::size_t>(rows) * static_cast<std::size_t>(atlas.width) * 4,
+                                 255);
   const std::uint8_t* from = atlas.pixels.data() + static_cast<std::ptrdiff_t>(atlas.dirty_y0) * atlas.width;
   for (std::size_t i = 0; i < rgba.size() / 4; ++i) rgba[i * 4 + 3] = from[i];
-  upload(reinterpret_cast<std::uintptr_t>(ImGui::GetIO().Fonts->TexID), atlas.region_x, atlas.region_y + atlas.dirty_y0,
-         atlas.width, rows, rgba.data());
+  upload(reinterpret_cast<std::uintptr_t>(ImGui::GetIO().Fonts->TexID), atlas.region_x,
+         atlas.region_y + atlas.dirty_y0, atlas.width, rows, rgba.data());
   atlas.dirty_y0 = atlas.dirty_y1 = 0;
 }
 
@@ -147,22 +151,36 @@ void acknowledge_textures() {}
 namespace {
 ImGuiKey to_imgui(Key key) {
   static constexpr std::array<ImGuiKey, kKeyCount> kMap = {
-      ImGuiKey_Space,  ImGuiKey_LeftArrow, ImGuiKey_RightArrow, ImGuiKey_UpArrow, ImGuiKey_DownArrow,
+      ImGuiKey_Space,  ImGuiKey_LeftArrow, ImGuiKey_RightArrow, ImGuiKey_UpArrow,  ImGuiKey_DownArrow,
       ImGuiKey_Home,   ImGuiKey_End,       ImGuiKey_PageUp,     ImGuiKey_PageDown, ImGuiKey_Enter,
-      ImGuiKey_Delete, ImGuiKey_Insert,    ImGuiKey_Tab,        ImGuiKey_Escape,  ImGuiKey_Backspace,
-      ImGuiKey_F1,     ImGuiKey_F11,       ImGuiKey_Z,          ImGuiKey_Y,       ImGuiKey_C,
+      ImGuiKey_Delete, ImGuiKey_Insert,    ImGuiKey_Tab,        ImGuiKey_Escape,   ImGuiKey_Backspace,
+      ImGuiKey_F1,     ImGuiKey_F11,       ImGuiKey_Z,          ImGuiKey_Y,        ImGuiKey_C,
       ImGuiKey_A};
   return kMap[static_cast<std::size_t>(key)];
 }
 }  // namespace
 
-void inject_mouse_position(Vec2 p) { ImGui::GetIO().AddMousePosEvent(p.x, p.y); }
-void inject_mouse_button(int button, bool down) { ImGui::GetIO().AddMouseButtonEvent(button, down); }
-void inject_mouse_wheel(float delta) { ImGui::GetIO().AddMouseWheelEvent(0.0f, delta); }
-void inject_key(Key key, bool down) { ImGui::GetIO().AddKeyEvent(to_imgui(key), down); }
-void inject_ctrl(bool down) { ImGui::GetIO().AddKeyEvent(ImGuiMod_Ctrl, down); }
-void inject_shift(bool down) { ImGui::GetIO().AddKeyEvent(ImGuiMod_Shift, down); }
-bool key_pressed(Key key, bool repeat) { return ImGui::IsKeyPressed(to_imgui(key), repeat); }
+void inject_mouse_position(Vec2 p) {
+  ImGui::GetIO().AddMousePosEvent(p.x, p.y);
+}
+void inject_mouse_button(int button, bool down) {
+  ImGui::GetIO().AddMouseButtonEvent(button, down);
+}
+void inject_mouse_wheel(float delta) {
+  ImGui::GetIO().AddMouseWheelEvent(0.0f, delta);
+}
+void inject_key(Key key, bool down) {
+  ImGui::GetIO().AddKeyEvent(to_imgui(key), down);
+}
+void inject_ctrl(bool down) {
+  ImGui::GetIO().AddKeyEvent(ImGuiMod_Ctrl, down);
+}
+void inject_shift(bool down) {
+  ImGui::GetIO().AddKeyEvent(ImGuiMod_Shift, down);
+}
+bool key_pressed(Key key, bool repeat) {
+  return ImGui::IsKeyPressed(to_imgui(key), repeat);
+}
 void use_glfw_key_codes() {}
 void use_test_key_codes() {}
 
@@ -173,17 +191,38 @@ namespace {
 std::array<int, kKeyCount> g_codes{};
 constexpr std::array<int, kKeyCount> kGlfwCodes = {32,  263, 262, 265, 264, 268, 269, 266, 267, 257, 261,
                                                    260, 258, 256, 259, 290, 300, 90,  89,  67,  65};
-constexpr std::array<int, kKeyCount> kNamed = {
-    ImGuiKey_Space,  ImGuiKey_LeftArrow, ImGuiKey_RightArrow, ImGuiKey_UpArrow,  ImGuiKey_DownArrow,
-    ImGuiKey_Home,   ImGuiKey_End,       ImGuiKey_PageUp,     ImGuiKey_PageDown, ImGuiKey_Enter,
-    ImGuiKey_Delete, ImGuiKey_Insert,    ImGuiKey_Tab,        ImGuiKey_Escape,   ImGuiKey_Backspace,
-    -1,              -1,                 ImGuiKey_Z,          ImGuiKey_Y,        ImGuiKey_C,
-    ImGuiKey_A};
+constexpr std::array<int, kKeyCount> kNamed = {ImGuiKey_Space,
+                                               ImGuiKey_LeftArrow,
+                                               ImGuiKey_RightArrow,
+                                               ImGuiKey_UpArrow,
+                                               ImGuiKey_DownArrow,
+                                               ImGuiKey_Home,
+                                               ImGuiKey_End,
+                                               ImGuiKey_PageUp,
+                                               ImGuiKey_PageDown,
+                                               ImGuiKey_Enter,
+                                               ImGuiKey_Delete,
+                                               ImGuiKey_Insert,
+                                               ImGuiKey_Tab,
+                                               ImGuiKey_Escape,
+                                               ImGuiKey_Backspace,
+                                               -1,
+                                               -1,
+                                               ImGuiKey_Z,
+                                               ImGuiKey_Y,
+                                               ImGuiKey_C,
+                                               ImGuiKey_A};
 }  // namespace
 
-void inject_mouse_position(Vec2 p) { ImGui::GetIO().MousePos = ImVec2(p.x, p.y); }
-void inject_mouse_button(int button, bool down) { ImGui::GetIO().MouseDown[button] = down; }
-void inject_mouse_wheel(float delta) { ImGui::GetIO().MouseWheel += delta; }
+void inject_mouse_position(Vec2 p) {
+  ImGui::GetIO().MousePos = ImVec2(p.x, p.y);
+}
+void inject_mouse_button(int button, bool down) {
+  ImGui::GetIO().MouseDown[button] = down;
+}
+void inject_mouse_wheel(float delta) {
+  ImGui::GetIO().MouseWheel += delta;
+}
 void inject_key(Key key, bool down) {
   ImGui::GetIO().KeysDown[g_codes[static_cast<std::size_t>(key)]] = down;
 }

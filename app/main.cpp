@@ -34,7 +34,8 @@ void draw_frame(App& app, Platform& platform, std::int64_t wall_ns, double now) 
   compat::upload_glyphs(app.fonts(), platform.texture_upload());
 }
 
-/// Opens the files of the command line and goes to the wanted scene and moment. An error only if it must end the run.
+/// Opens the files of the command line and goes to the wanted scene and moment. An error only if it must end
+/// the run.
 sim::Status open_files(App& app, const Options& options) {
   Session& session = app.session();
   if (!options.files.empty()) app.drop_files(options.files);
@@ -43,7 +44,8 @@ sim::Status open_files(App& app, const Options& options) {
   if (!options.scene.empty()) {
     if (find_scene(options.scene) == nullptr) {
       std::string legal;
-      for (const SceneEntry& entry : scene_table()) legal += (legal.empty() ? "" : ", ") + std::string(entry.id);
+      for (const SceneEntry& entry : scene_table())
+        legal += (legal.empty() ? "" : ", ") + std::string(entry.id);
       return sim::Error{.what = "there is no scene \"" + options.scene + "\"", .legal = legal};
     }
     session.scene_id = options.scene;
@@ -110,9 +112,11 @@ int run(int argc, char** argv) {
   const bool offscreen = !options.render.empty();
   const std::string assets = find_assets(options.assets);
   if (assets.empty())
-    return fail({.what = "the assets (lang/en.toml) were not found", .hint = "--assets FOLDER names them"}, 1);
+    return fail({.what = "the assets (lang/en.toml) were not found", .hint = "--assets FOLDER names them"},
+                1);
   if (const sim::Status status = load_languages(assets + "/lang"); !status) return fail(status.error(), 1);
-  Settings settings = offscreen || options.smoke > 0 ? Settings{.lang = language_of_environment()} : load_settings();
+  Settings settings =
+      offscreen || options.smoke > 0 ? Settings{.lang = language_of_environment()} : load_settings();
   if (options.lang) settings.lang = *options.lang;
   if (options.theme) settings.theme = *options.theme;
   if (options.scale) settings.user_scale = *options.scale;

@@ -18,8 +18,8 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 }
 
 std::optional<std::int64_t> duration_ns(std::string_view text) {
-  constexpr std::pair<std::string_view, double> kUnits[] = {{"ns", 1}, {"us", 1e3}, {"μs", 1e3}, {"ms", 1e6},
-                                                            {"min", 60e9}, {"h", 3600e9}, {"s", 1e9}};
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"ns", 1}, {"us", 1e3}, {"μs", 1e3}, {"ms", 1e6}, {"min", 60e9}, {"h", 3600e9}, {"s", 1e9}};
   double value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   if (read.ec != std::errc{} || value < 0 || !(value < 1e12)) return std::nullopt;
@@ -40,13 +40,16 @@ sim::Result<std::int64_t> parse_at(std::string_view text, const sim::Trace& trac
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) {
     const auto ns = duration_ns(text);
-    if (!ns) return bad("--at \"" + std::string(text) + "\" is not a time", "1.5ms, step:3, ring:2, event:40, start, end");
+    if (!ns)
+      return bad("--at \"" + std::string(text) + "\" is not a time",
+                 "1.5ms, step:3, ring:2, event:40, start, end");
     return std::min(*ns, trace.end_time());
   }
   const std::string_view kind = text.substr(0, colon);
   const auto number = whole_number(text.substr(colon + 1));
   if (!number || (kind != "step" && kind != "ring" && kind != "event"))
-    return bad("--at \"" + std::string(text) + "\" is not a time", "1.5ms, step:3, ring:2, event:40, start, end");
+    return bad("--at \"" + std::string(text) + "\" is not a time",
+               "1.5ms, step:3, ring:2, event:40, start, end");
   if (kind == "event") {
     if (*number < 1 || *number > static_cast<std::int64_t>(trace.size()))
       return bad("there is no event " + std::to_string(*number), "1 … " + std::to_string(trace.size()));
@@ -56,7 +59,9 @@ sim::Result<std::int64_t> parse_at(std::string_view text, const sim::Trace& trac
     if (*number == 0) return std::int64_t{0};
     const std::int64_t t =
         trace.collective_count() > 0 ? sim::ring_step_end(trace, 0, static_cast<std::uint32_t>(*number)) : -1;
-    if (t < 0) return bad("there is no ring step " + std::to_string(*number), "the ring steps of the first collective");
+    if (t < 0)
+      return bad("there is no ring step " + std::to_string(*number),
+                 "the ring steps of the first collective");
     return t;
   }
   std::int64_t last = 0;
@@ -72,23 +77,28 @@ sim::Result<std::int64_t> parse_at(std::string_view text, const sim::Trace& trac
 ParsedOptions parse_options(int argc, const char* const* argv) {
   ParsedOptions out;
   Options& o = out.options;
-  CLI::App cli{"A ringside seat at distributed training.\n\nExamples:\n"
-               "  ringside assets/scenarios/four-gpus.toml\n"
-               "  ringside --render out.png --at ring:2 --size 2560x1440 --lang ko assets/scenarios/four-gpus.toml",
-               "ringside"};
+  CLI::App cli{
+      "A ringside seat at distributed training.\n\nExamples:\n"
+      "  ringside assets/scenarios/four-gpus.toml\n"
+      "  ringside --render out.png --at ring:2 --size 2560x1440 --lang ko assets/scenarios/four-gpus.toml",
+      "ringside"};
   std::string size, lang, theme;
   float scale = 1;
   cli.add_option("FILE", o.files, "a scenario (.toml) or one .npy file a rank");
   cli.add_option("--render", o.render, "draw off-screen into this PNG and leave");
   cli.add_option("--scene", o.scene, "what to show: home, allreduce …");
-  cli.add_option("--at", o.at, "the moment: 1.5ms, step:3 (training step), ring:2 (end of a ring step), event:40, start, end");
+  cli.add_option(
+      "--at", o.at,
+      "the moment: 1.5ms, step:3 (training step), ring:2 (end of a ring step), event:40, start, end");
   cli.add_option("--size", size, "pixels of the window or image, WIDTHxHEIGHT");
   cli.add_option("--lang", lang, "en or ko")->check(CLI::IsMember({"en", "ko"}));
   cli.add_option("--theme", theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));
-  CLI::Option* scale_option = cli.add_option("--scale", scale, "size of everything, 0.8 to 2.5")->check(CLI::Range(0.8, 2.5));
+  CLI::Option* scale_option =
+      cli.add_option("--scale", scale, "size of everything, 0.8 to 2.5")->check(CLI::Range(0.8, 2.5));
   cli.add_option("--assets", o.assets, "the folder with lang/ and scenarios/");
   cli.add_flag("--presenter", o.presenter, "start as a presenter");
-  cli.add_option("--smoke", o.smoke, "leave after so many frames (for tests)")->check(CLI::Range(1, 1'000'000));
+  cli.add_option("--smoke", o.smoke, "leave after so many frames (for tests)")
+      ->check(CLI::Range(1, 1'000'000));
   cli.add_option("--screenshot", o.screenshot, "with --smoke: write the last frame into this PNG");
   cli.add_flag("--timing", o.timing, "say how long the start took (for tests)");
   cli.set_version_flag("--version", std::string("ringside ") + RINGSIDE_VERSION);

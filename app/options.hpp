@@ -30,8 +30,8 @@ struct ParsedOptions {
 };
 ParsedOptions parse_options(int argc, const char* const* argv);
 
-/// "1.5ms", "step:3" (begin of training step 3), "ring:2" (end of ring step 2), "event:40" (the 40th event in time
-/// order) → ns.
+/// "1.5ms", "step:3" (begin of training step 3), "ring:2" (end of ring step 2), "event:40" (the 40th event in
+/// time order) → ns.
 sim::Result<std::int64_t> parse_at(std::string_view text, const sim::Trace& trace);
 
 }  // namespace ringside::app

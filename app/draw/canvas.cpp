@@ -29,7 +29,8 @@ float distance(Vec2 a, Vec2 b) {
 
 }  // namespace
 
-Canvas::Canvas(ImDrawList* list, Fonts& fonts, const Theme& theme, Vec2 size, float ui_scale, DrawRecord* record)
+Canvas::Canvas(ImDrawList* list, Fonts& fonts, const Theme& theme, Vec2 size, float ui_scale,
+               DrawRecord* record)
     : list_(list), fonts_(&fonts), theme_(&theme), size_(size), ui_scale_(ui_scale), record_(record) {
   clips_.push_back({0, 0, size.x, size.y});
 }
@@ -52,7 +53,8 @@ void Canvas::push_clip(Rect box) {
   const Rect clip{x, y, std::max(0.0f, std::min(w.right(), outer.right()) - x),
                   std::max(0.0f, std::min(w.bottom(), outer.bottom()) - y)};
   clips_.push_back(clip);
-  list_->PushClipRect(im(Vec2{clip.x, clip.y} * ui_scale_), im(Vec2{clip.right(), clip.bottom()} * ui_scale_), true);
+  list_->PushClipRect(im(Vec2{clip.x, clip.y} * ui_scale_), im(Vec2{clip.right(), clip.bottom()} * ui_scale_),
+                      true);
 }
 
 void Canvas::pop_clip() {
@@ -94,11 +96,14 @@ void Canvas::rect(Rect box, const RectStyle& style) {
   std::vector<Vec2> path;
   const Rect r = box.inset(style.width / 2);
   const float rr = std::min({style.radius, r.w / 2, r.h / 2});
-  const Vec2 corner[4] = {{r.right() - rr, r.y + rr}, {r.right() - rr, r.bottom() - rr},
-                          {r.x + rr, r.bottom() - rr}, {r.x + rr, r.y + rr}};
+  const Vec2 corner[4] = {{r.right() - rr, r.y + rr},
+                          {r.right() - rr, r.bottom() - rr},
+                          {r.x + rr, r.bottom() - rr},
+                          {r.x + rr, r.y + rr}};
   for (int i = 0; i < 4; ++i)
     for (int step = 0; step <= 4; ++step)
-      path.push_back(on_circle(corner[i], rr, static_cast<float>(i) * 90.0f + static_cast<float>(step) * 22.5f));
+      path.push_back(
+          on_circle(corner[i], rr, static_cast<float>(i) * 90.0f + static_cast<float>(step) * 22.5f));
   dashed(path, style.stroke, style.width, style.dash, true);
 }
 
@@ -264,8 +269,9 @@ float Canvas::text(Vec2 at, std::string_view text, const TextStyle& style) {
     ++record_->order;
     const Rect box = to_window(Rect{x, at.y - 0.40f * style.size, w, 0.82f * style.size});
     if (style.max_width > 0 && w > style.max_width + 0.5f)
-      record_->problems.push_back("too wide by " + std::to_string(static_cast<int>(w - style.max_width + 0.5f)) +
-                                  ": \"" + std::string(text) + "\"");
+      record_->problems.push_back("too wide by " +
+                                  std::to_string(static_cast<int>(w - style.max_width + 0.5f)) + ": \"" +
+                                  std::string(text) + "\"");
     for (std::size_t i = 0; i < text.size();) {
       const char32_t c = next_code_point(text, i);
       if (!fonts_->can_show(style.face, c))
@@ -275,7 +281,8 @@ float Canvas::text(Vec2 at, std::string_view text, const TextStyle& style) {
     if (!style.on_shape && !text.empty())
       record_->texts.push_back({box, clips_.back(), std::string(text), record_->order, record_->layer});
   }
-  compat::draw_text(*list_, *fonts_, style.face, style.size * pixels_per_unit(), pen.x, pen.y, pack(color), text);
+  compat::draw_text(*list_, *fonts_, style.face, style.size * pixels_per_unit(), pen.x, pen.y, pack(color),
+                    text);
   return w;
 }
 
@@ -283,7 +290,8 @@ float Canvas::runs(Vec2 at, std::initializer_list<Run> runs, float size, Align a
   float total = 0;
   for (const Run& run : runs) total += width(run.text, size, run.face);
   float x = at.x - (align == Align::Center ? total / 2 : align == Align::Right ? total : 0.0f);
-  for (const Run& run : runs) x += text({x, at.y}, run.text, {.size = size, .color = run.color, .face = run.face});
+  for (const Run& run : runs)
+    x += text({x, at.y}, run.text, {.size = size, .color = run.color, .face = run.face});
   return total;
 }
 

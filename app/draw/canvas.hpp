@@ -1,5 +1,5 @@
-// Where everything is drawn: logical pixels in, ImGui draw-list calls out. No ImGui type in sight, so scenes include
-// only this.
+// Where everything is drawn: logical pixels in, ImGui draw-list calls out. No ImGui type in sight, so scenes
+// include only this.
 #pragma once
 
 #include <initializer_list>
@@ -35,7 +35,7 @@ struct TextStyle {
   Color color{};  // none = text 1
   Face face = Face::Regular;
   Align align = Align::Left;
-  float max_width = 0;  // > 0: a wider text is a finding (lay out with fit() or wrap() first)
+  float max_width = 0;    // > 0: a wider text is a finding (lay out with fit() or wrap() first)
   bool on_shape = false;  // sits on its own small fill (a tag, a segment): not part of the overlap check
 };
 
@@ -57,8 +57,8 @@ class Canvas {
   /// Device pixels a logical pixel, all transforms included.
   float pixels_per_unit() const { return ui_scale_ * scale_; }
 
-  // Figures: what is drawn until pop() is scaled evenly by k and moved so that (0, 0) lands on `origin`. Sizes of
-  // text and lines scale too. Nests.
+  // Figures: what is drawn until pop() is scaled evenly by k and moved so that (0, 0) lands on `origin`.
+  // Sizes of text and lines scale too. Nests.
   void push_figure(Vec2 origin, float k);
   void pop_figure();
   Vec2 to_window(Vec2 p) const { return {origin_.x + p.x * scale_, origin_.y + p.y * scale_}; }
@@ -92,7 +92,8 @@ class Canvas {
   void circle(Vec2 center, float radius, Color fill, Color outline = {}, float width = 1);
   void dashed_circle(Vec2 center, float radius, Color color, float width, Dash dash);
   /// Degrees, clockwise from 12 o'clock.
-  void arc(Vec2 center, float radius, float from, float to, Color color, float width, bool round_caps = false);
+  void arc(Vec2 center, float radius, float from, float to, Color color, float width,
+           bool round_caps = false);
   /// A half disc, the right half.
   void half_disc(Vec2 center, float radius, Color color);
   /// 45° lines, clipped to the box: the mark of waiting. `phase` moves them (logical pixels).

@@ -48,7 +48,9 @@ struct Pen {
 
 void draw_player(const Pen& p, Glyph glyph) {
   switch (glyph) {
-    case Glyph::Play: p.fill({{-.62f, -.85f}, {.88f, 0}, {-.62f, .85f}}); break;
+    case Glyph::Play:
+      p.fill({{-.62f, -.85f}, {.88f, 0}, {-.62f, .85f}});
+      break;
     case Glyph::Pause:
       p.box(-.7f, -.8f, .45f, 1.6f);
       p.box(.25f, -.8f, .45f, 1.6f);
@@ -75,13 +77,16 @@ void draw_player(const Pen& p, Glyph glyph) {
       p.c.arc(p.o, p.h * .7f, 60, 360, p.color, p.w, true);
       p.lines({{-.35f, -1}, {.02f, -.7f}, {-.35f, -.38f}});
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
 void draw_mark(const Pen& p, Glyph glyph) {
   switch (glyph) {
-    case Glyph::Check: p.lines({{-.75f, .05f}, {-.2f, .6f}, {.8f, -.6f}}); break;
+    case Glyph::Check:
+      p.lines({{-.75f, .05f}, {-.2f, .6f}, {.8f, -.6f}});
+      break;
     case Glyph::Cross:
       p.lines({{-.7f, -.7f}, {.7f, .7f}});
       p.lines({{-.7f, .7f}, {.7f, -.7f}});
@@ -90,7 +95,9 @@ void draw_mark(const Pen& p, Glyph glyph) {
       p.lines({{-.75f, 0}, {.75f, 0}});
       p.lines({{0, -.75f}, {0, .75f}});
       break;
-    case Glyph::Minus: p.lines({{-.75f, 0}, {.75f, 0}}); break;
+    case Glyph::Minus:
+      p.lines({{-.75f, 0}, {.75f, 0}});
+      break;
     case Glyph::Send:
       p.lines({{-.85f, -.75f}, {-.85f, .75f}});
       p.lines({{-.45f, 0}, {.85f, 0}});
@@ -101,12 +108,16 @@ void draw_mark(const Pen& p, Glyph glyph) {
       p.lines({{-.9f, 0}, {.4f, 0}});
       p.lines({{-.1f, -.5f}, {.45f, 0}, {-.1f, .5f}});
       break;
-    case Glyph::Hourglass: p.lines({{-.6f, -.85f}, {.6f, -.85f}, {-.6f, .85f}, {.6f, .85f}, {-.6f, -.85f}}); break;
+    case Glyph::Hourglass:
+      p.lines({{-.6f, -.85f}, {.6f, -.85f}, {-.6f, .85f}, {.6f, .85f}, {-.6f, -.85f}});
+      break;
     case Glyph::Clock:
       p.ring({0, 0}, .85f);
       p.lines({{0, -.5f}, {0, 0}, {.38f, .2f}});
       break;
-    case Glyph::Stop: p.box(-.6f, -.6f, 1.2f, 1.2f); break;
+    case Glyph::Stop:
+      p.box(-.6f, -.6f, 1.2f, 1.2f);
+      break;
     case Glyph::Forward:
       p.lines({{-.6f, -.6f}, {0, 0}, {-.6f, .6f}});
       p.lines({{.1f, -.6f}, {.7f, 0}, {.1f, .6f}});
@@ -115,10 +126,18 @@ void draw_mark(const Pen& p, Glyph glyph) {
       p.lines({{.6f, -.6f}, {0, 0}, {.6f, .6f}});
       p.lines({{-.1f, -.6f}, {-.7f, 0}, {-.1f, .6f}});
       break;
-    case Glyph::Right: p.lines({{-.3f, -.6f}, {.3f, 0}, {-.3f, .6f}}); break;
-    case Glyph::Left: p.lines({{.3f, -.6f}, {-.3f, 0}, {.3f, .6f}}); break;
-    case Glyph::Down: p.lines({{-.6f, -.3f}, {0, .3f}, {.6f, -.3f}}); break;
-    case Glyph::Up: p.lines({{-.6f, .3f}, {0, -.3f}, {.6f, .3f}}); break;
+    case Glyph::Right:
+      p.lines({{-.3f, -.6f}, {.3f, 0}, {-.3f, .6f}});
+      break;
+    case Glyph::Left:
+      p.lines({{.3f, -.6f}, {-.3f, 0}, {.3f, .6f}});
+      break;
+    case Glyph::Down:
+      p.lines({{-.6f, -.3f}, {0, .3f}, {.6f, -.3f}});
+      break;
+    case Glyph::Up:
+      p.lines({{-.6f, .3f}, {0, -.3f}, {.6f, .3f}});
+      break;
     case Glyph::Arrow:
       p.lines({{-.9f, 0}, {.8f, 0}});
       p.lines({{.3f, -.5f}, {.85f, 0}, {.3f, .5f}});
@@ -135,21 +154,27 @@ void draw_mark(const Pen& p, Glyph glyph) {
       p.fill({{.15f, -.95f}, {.05f, -.15f}, {-.05f, .15f}, {-.6f, .15f}});
       p.fill({{.05f, -.15f}, {.6f, -.15f}, {-.15f, .95f}, {-.05f, .15f}});
       break;
-    case Glyph::Victim: p.lines({{-.75f, .65f}, {0, -.7f}, {.75f, .65f}, {-.75f, .65f}}); break;
+    case Glyph::Victim:
+      p.lines({{-.75f, .65f}, {0, -.7f}, {.75f, .65f}, {-.75f, .65f}});
+      break;
     case Glyph::Warning:
       p.lines({{0, -.7f}, {0, .15f}}, 1.3f);
       p.disc({0, .65f}, .16f);
       break;
-    case Glyph::Measured: p.disc({0, 0}, .72f); break;
+    case Glyph::Measured:
+      p.disc({0, 0}, .72f);
+      break;
     case Glyph::Inferred:
       p.ring({0, 0}, .66f);
       p.c.half_disc(p.o, p.h * .7f, p.color);
       break;
     case Glyph::Hidden:
       for (int i = 0; i < 6; ++i)
-        p.c.arc(p.o, p.h * .66f, static_cast<float>(i * 60 + 8), static_cast<float>(i * 60 + 42), p.color, p.w);
+        p.c.arc(p.o, p.h * .66f, static_cast<float>(i * 60 + 8), static_cast<float>(i * 60 + 42), p.color,
+                p.w);
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -221,7 +246,8 @@ void draw_scene_icon(const Pen& p, Glyph glyph) {
       p.lines({{0, -.55f}, {0, .75f}});
       p.lines({{0, -.55f}, {-.9f, -.75f}, {-.9f, .55f}, {0, .75f}, {.9f, .55f}, {.9f, -.75f}, {0, -.55f}});
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -247,8 +273,12 @@ void draw_chrome(const Pen& p, Glyph glyph) {
       break;
     case Glyph::Help:
       p.ring({0, 0}, 1);
-      c.text(p.o, "?", {.size = p.h * 1.45f, .color = p.color, .face = Face::Bold, .align = Align::Center,
-                        .on_shape = true});
+      c.text(p.o, "?",
+             {.size = p.h * 1.45f,
+              .color = p.color,
+              .face = Face::Bold,
+              .align = Align::Center,
+              .on_shape = true});
       break;
     case Glyph::Copy:
       p.frame(-.75f, -.3f, 1.05f, 1.1f);
@@ -262,18 +292,25 @@ void draw_chrome(const Pen& p, Glyph glyph) {
     case Glyph::Redo: {
       const float s = glyph == Glyph::Undo ? 1.0f : -1.0f;
       p.lines({{-.4f * s, -.75f}, {-.85f * s, -.3f}, {-.4f * s, .15f}});
-      c.bezier(p.at({-.8f * s, -.3f}), p.at({.6f * s, -.45f}), p.at({1.1f * s, .75f}), p.at({-.2f * s, .75f}), p.color,
-               p.w);
+      c.bezier(p.at({-.8f * s, -.3f}), p.at({.6f * s, -.45f}), p.at({1.1f * s, .75f}), p.at({-.2f * s, .75f}),
+               p.color, p.w);
       break;
     }
     case Glyph::Folder:
-      p.lines({{-.85f, .65f}, {-.85f, -.6f}, {-.3f, -.6f}, {-.05f, -.35f}, {.85f, -.35f}, {.85f, .65f}, {-.85f, .65f}});
+      p.lines({{-.85f, .65f},
+               {-.85f, -.6f},
+               {-.3f, -.6f},
+               {-.05f, -.35f},
+               {.85f, -.35f},
+               {.85f, .65f},
+               {-.85f, .65f}});
       break;
     case Glyph::Pin:
       p.ring({0, -.35f}, .42f);
       p.lines({{0, .1f}, {0, .85f}});
       break;
-    default: break;
+    default:
+      break;
   }
 }
 

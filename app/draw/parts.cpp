@@ -26,9 +26,13 @@ float rank_tag(Canvas& c, Vec2 at, int rank, const TagStyle& style) {
   const float w = std::max(style.width, c.width(label, style.size, Face::Bold) + style.size * 0.9f);
   const float x = aligned(at.x, w, style.align);
   const Color fill = style.neutral ? t.raised : t.rank(rank);
-  c.rect({x, at.y - style.height / 2, w, style.height}, {.fill = fill, .radius = std::min(5.0f, style.height * .25f)});
+  c.rect({x, at.y - style.height / 2, w, style.height},
+         {.fill = fill, .radius = std::min(5.0f, style.height * .25f)});
   c.text({x + w / 2, at.y}, label,
-         {.size = style.size, .color = style.neutral ? t.t1 : t.on(fill), .face = Face::Bold, .align = Align::Center,
+         {.size = style.size,
+          .color = style.neutral ? t.t1 : t.on(fill),
+          .face = Face::Bold,
+          .align = Align::Center,
           .on_shape = true});
   return w;
 }
@@ -45,8 +49,7 @@ void contributions(Canvas& c, Rect box, std::uint64_t have, int world, float alp
     }
     const bool bad = r == bad_rank;
     c.rect(seg, {.fill = fade(bad ? t.nan : t.rank(r), alpha), .radius = 1.5f});
-    if (bad)
-      c.line({seg.x + 1.5f, seg.bottom() - 1}, {seg.right() - 1.5f, seg.y + 1}, t.on(t.nan), 1.2f);
+    if (bad) c.line({seg.x + 1.5f, seg.bottom() - 1}, {seg.right() - 1.5f, seg.y + 1}, t.on(t.nan), 1.2f);
   }
 }
 
@@ -58,7 +61,8 @@ void share_bar(Canvas& c, Rect box, int have, int world) {
   c.rect({box.x, box.y, std::max(w, box.h), box.h}, {.fill = t.t2, .radius = box.h / 2});
 }
 
-void number_cell(Canvas& c, Rect box, std::string_view label, std::string_view value, const CellStyle& style) {
+void number_cell(Canvas& c, Rect box, std::string_view label, std::string_view value,
+                 const CellStyle& style) {
   const Theme& t = c.theme();
   Color label_color = t.t3, number_color = t.t1;
   float alpha = 1;
@@ -66,7 +70,9 @@ void number_cell(Canvas& c, Rect box, std::string_view label, std::string_view v
   Glyph corner = Glyph::None;
   Color corner_color = t.t1;
   switch (style.look) {
-    case CellLook::Own: c.rect(box, {.fill = t.raised, .radius = 6}); break;
+    case CellLook::Own:
+      c.rect(box, {.fill = t.raised, .radius = 6});
+      break;
     case CellLook::Partial:
       c.rect(box, {.fill = t.strong(.10f), .radius = 6});
       label_color = t.t2;
@@ -104,13 +110,18 @@ void number_cell(Canvas& c, Rect box, std::string_view label, std::string_view v
   }
   if (style.label) c.text({box.x + 8, box.y + 13}, label, {.size = 13, .color = label_color});
   if (corner != Glyph::None)
-    c.glyph(corner, {box.right() - 14, box.y + 13}, style.look == CellLook::Sent || style.look == CellLook::Next ? 11 : 12,
-            corner_color, style.look == CellLook::Adding || style.look == CellLook::Done ? 2.0f : 0.0f);
+    c.glyph(corner, {box.right() - 14, box.y + 13},
+            style.look == CellLook::Sent || style.look == CellLook::Next ? 11 : 12, corner_color,
+            style.look == CellLook::Adding || style.look == CellLook::Done ? 2.0f : 0.0f);
   c.text({box.x + box.w / 2, box.y + box.h * .53f}, value,
-         {.size = style.number_size, .color = number_color, .face = face, .align = Align::Center,
+         {.size = style.number_size,
+          .color = number_color,
+          .face = face,
+          .align = Align::Center,
           .max_width = box.w - 4});
   if (style.bar)
-    contributions(c, {box.x + 8, box.bottom() - 16, box.w - 16, 8}, style.have, style.world, alpha, style.bad_rank);
+    contributions(c, {box.x + 8, box.bottom() - 16, box.w - 16, 8}, style.have, style.world, alpha,
+                  style.bad_rank);
 }
 
 float chip_width(const Canvas& c, std::string_view label, const ChipStyle& style) {
@@ -162,7 +173,8 @@ void brackets(Canvas& c, Rect box, Color color, float arm, float width) {
 void card(Canvas& c, Rect box, std::string_view title, Color fill, Color stroke, float radius) {
   const Theme& t = c.theme();
   c.rect(box, {.fill = fill.visible() ? fill : t.card, .stroke = stroke, .radius = radius});
-  if (!title.empty()) c.text({box.x + 16, box.y + 20}, title, {.size = 14, .color = t.t3, .face = Face::Bold});
+  if (!title.empty())
+    c.text({box.x + 16, box.y + 20}, title, {.size = 14, .color = t.t3, .face = Face::Bold});
 }
 
 float key_cap(Canvas& c, Vec2 at, std::string_view label, Align align) {
@@ -182,8 +194,10 @@ void wait_box(Canvas& c, Rect box, Color color, float gap, float phase) {
 void zigzag(Canvas& c, Vec2 center, float height) {
   const float h = height;
   for (const float d : {-3.0f, 3.0f})
-    c.stroke({{center.x + d - 3, center.y + h / 2}, {center.x + d + 3, center.y + h / 6},
-              {center.x + d - 3, center.y - h / 6}, {center.x + d + 3, center.y - h / 2}},
+    c.stroke({{center.x + d - 3, center.y + h / 2},
+              {center.x + d + 3, center.y + h / 6},
+              {center.x + d - 3, center.y - h / 6},
+              {center.x + d + 3, center.y - h / 2}},
              c.theme().t1, 1.75f);
 }
 
@@ -209,7 +223,8 @@ void beam(Canvas& c, Vec2 a0, Vec2 a1, Vec2 b1, Vec2 b0, Color color) {
 float paragraph(Canvas& c, Vec2 at, float width, std::string_view text, const ParagraphStyle& style) {
   float y = at.y;
   for (const std::string& line : wrap(c.fonts(), text, width, style.size, style.face, style.max_lines)) {
-    c.text({at.x, y}, line, {.size = style.size, .color = style.color, .face = style.face, .max_width = width});
+    c.text({at.x, y}, line,
+           {.size = style.size, .color = style.color, .face = style.face, .max_width = width});
     y += style.size * style.line_height;
   }
   return y;
@@ -242,14 +257,30 @@ void state_mark(Canvas& c, Rect box, Mark mark, float phase) {
     }
   };
   switch (mark) {
-    case Mark::Idle: c.rect(box, {.stroke = t.edge, .radius = 4}); break;
-    case Mark::Forward: filled(t.forward, Glyph::Forward); break;
-    case Mark::Backward: filled(t.backward, Glyph::Backward); break;
-    case Mark::Sending: filled(t.comm, Glyph::Send); break;
-    case Mark::Receiving: filled(t.comm, Glyph::Receive); break;
-    case Mark::Reducing: filled(t.comm, Glyph::Plus); break;
-    case Mark::Update: filled(t.update, Glyph::None); break;
-    case Mark::Waiting: hollow(t.t2); break;
+    case Mark::Idle:
+      c.rect(box, {.stroke = t.edge, .radius = 4});
+      break;
+    case Mark::Forward:
+      filled(t.forward, Glyph::Forward);
+      break;
+    case Mark::Backward:
+      filled(t.backward, Glyph::Backward);
+      break;
+    case Mark::Sending:
+      filled(t.comm, Glyph::Send);
+      break;
+    case Mark::Receiving:
+      filled(t.comm, Glyph::Receive);
+      break;
+    case Mark::Reducing:
+      filled(t.comm, Glyph::Plus);
+      break;
+    case Mark::Update:
+      filled(t.update, Glyph::None);
+      break;
+    case Mark::Waiting:
+      hollow(t.t2);
+      break;
     case Mark::Stalled:
       hollow(t.stall);
       if (!small) {
@@ -257,19 +288,24 @@ void state_mark(Canvas& c, Rect box, Mark mark, float phase) {
         c.glyph(Glyph::Hourglass, box.center(), s, t.stall, 2);
       }
       break;
-    case Mark::TimedOut: filled(t.stall, Glyph::Clock); break;
+    case Mark::TimedOut:
+      filled(t.stall, Glyph::Clock);
+      break;
     case Mark::Terminated:
     case Mark::Aborted:
       c.rect(box, {.stroke = t.t1, .radius = 4, .width = 1.5f});
       c.glyph(Glyph::Stop, box.center(), s * .8f, t.t1);
       break;
-    case Mark::Dead: filled(t.fail, Glyph::Cross); break;
+    case Mark::Dead:
+      filled(t.fail, Glyph::Cross);
+      break;
     case Mark::Poisoned:
       c.rect(box, {.fill = mix(t.card, t.nan, .24f), .radius = 4});
       c.dots(box.inset(2), fade(t.nan, .35f), 5, 1.1f);
       c.rect(box, {.stroke = t.nan, .radius = 4, .width = 1.5f});
       if (box.w > 40)
-        c.text(box.center(), "NaN", {.size = 13, .face = Face::Bold, .align = Align::Center, .on_shape = true});
+        c.text(box.center(), "NaN",
+               {.size = 13, .face = Face::Bold, .align = Align::Center, .on_shape = true});
       break;
     case Mark::Silent:
       c.rect(box, {.stroke = t.stall, .radius = 4, .width = 1.5f, .dash = {3, 4}});

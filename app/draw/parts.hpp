@@ -1,5 +1,5 @@
-// The small parts that all scenes share: rank tags, number cells, contributions, links, brackets, badges, cards. They
-// only draw; widgets that react are in app/ui/ui.hpp.
+// The small parts that all scenes share: rank tags, number cells, contributions, links, brackets, badges,
+// cards. They only draw; widgets that react are in app/ui/ui.hpp.
 #pragma once
 
 #include <cstdint>
@@ -53,12 +53,14 @@ float chip_width(const Canvas& c, std::string_view label, const ChipStyle& style
 
 enum class Truth : std::uint8_t { Measured, Inferred, Hidden };
 /// How we know: full disc, half disc, broken ring, with its word. Returns its width.
-float truth_badge(Canvas& c, Vec2 at, Truth truth, bool word = true, Align align = Align::Left, float size = 13);
+float truth_badge(Canvas& c, Vec2 at, Truth truth, bool word = true, Align align = Align::Left,
+                  float size = 13);
 
 /// Corner brackets: the mark of the culprit.
 void brackets(Canvas& c, Rect box, Color color, float arm = 10, float width = 3);
 /// A card with a title line.
-void card(Canvas& c, Rect box, std::string_view title = {}, Color fill = {}, Color stroke = {}, float radius = 10);
+void card(Canvas& c, Rect box, std::string_view title = {}, Color fill = {}, Color stroke = {},
+          float radius = 10);
 /// A key cap; returns its width.
 float key_cap(Canvas& c, Vec2 at, std::string_view label, Align align = Align::Left);
 /// Waiting: hollow, hatched, no hue.
@@ -88,8 +90,21 @@ void logo(Canvas& c, Vec2 center, float size);
 
 /// What a rank does, as a small box with fill, hatch and glyph (VISUAL §2, state marks).
 enum class Mark : std::uint8_t {
-  Idle, Forward, Backward, Sending, Receiving, Reducing, Update, Waiting, Stalled, TimedOut, Terminated, Aborted, Dead,
-  Poisoned, Silent,
+  Idle,
+  Forward,
+  Backward,
+  Sending,
+  Receiving,
+  Reducing,
+  Update,
+  Waiting,
+  Stalled,
+  TimedOut,
+  Terminated,
+  Aborted,
+  Dead,
+  Poisoned,
+  Silent,
 };
 void state_mark(Canvas& c, Rect box, Mark mark, float phase = 0);
 

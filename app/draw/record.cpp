@@ -30,10 +30,11 @@ void check_against_shapes(const DrawRecord& record, const DrawnText& text, std::
       out.push_back("hidden by a later shape: " + quoted(text.text));
     } else if (!covers(shape.box, box)) {
       // A filled shape between them that carries the whole text makes the crossing harmless.
-      const bool carried = std::any_of(record.shapes.begin(), record.shapes.end(), [&](const DrawnShape& other) {
-        return other.filled && other.layer == text.layer && other.order > shape.order &&
-               other.order < text.order && covers(other.box, box);
-      });
+      const bool carried =
+          std::any_of(record.shapes.begin(), record.shapes.end(), [&](const DrawnShape& other) {
+            return other.filled && other.layer == text.layer && other.order > shape.order &&
+                   other.order < text.order && covers(other.box, box);
+          });
       if (!carried && shape.order < text.order)
         out.push_back("across the edge of a shape: " + quoted(text.text));
     }

@@ -1,5 +1,5 @@
-// A record of every text and shape that a frame draws, and the checks on it: text cut off, overlapping, outside the
-// window, hidden or crossed by a shape, without a glyph. Tests fail on any finding.
+// A record of every text and shape that a frame draws, and the checks on it: text cut off, overlapping,
+// outside the window, hidden or crossed by a shape, without a glyph. Tests fail on any finding.
 #pragma once
 
 #include <string>

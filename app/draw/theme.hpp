@@ -1,4 +1,5 @@
-// Colours of the two themes (tokens), and the arithmetic on them. No ImGui here: scenes may be prepared without it.
+// Colours of the two themes (tokens), and the arithmetic on them. No ImGui here: scenes may be prepared
+// without it.
 #pragma once
 
 #include <array>

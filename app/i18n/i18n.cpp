@@ -35,11 +35,26 @@ LastSound last_sound_of(char32_t c) {
     return tail == 0 ? LastSound::Vowel : tail == 8 ? LastSound::Rieul : LastSound::Consonant;
   }
   switch (c) {  // read aloud: 영 일 이 삼 사 오 육 칠 팔 구
-    case '0': case '3': case '6': return LastSound::Consonant;
-    case '1': case '7': case '8': return LastSound::Rieul;
-    case 'l': case 'L': case 'r': case 'R': return LastSound::Rieul;     // 엘, 알
-    case 'm': case 'M': case 'n': case 'N': return LastSound::Consonant;  // 엠, 엔
-    default: return LastSound::Vowel;
+    case '0':
+    case '3':
+    case '6':
+      return LastSound::Consonant;
+    case '1':
+    case '7':
+    case '8':
+      return LastSound::Rieul;
+    case 'l':
+    case 'L':
+    case 'r':
+    case 'R':
+      return LastSound::Rieul;  // 엘, 알
+    case 'm':
+    case 'M':
+    case 'n':
+    case 'N':
+      return LastSound::Consonant;  // 엠, 엔
+    default:
+      return LastSound::Vowel;
   }
 }
 
@@ -148,7 +163,8 @@ std::string_view josa(std::string_view forms, std::string_view word) {
 std::string fill_pattern(std::string_view pattern, std::initializer_list<std::string_view> arguments) {
   std::string out;
   for (std::size_t at = 0; at < pattern.size();) {
-    const bool slot = pattern[at] == '{' && at + 2 < pattern.size() && pattern[at + 1] >= '0' && pattern[at + 1] <= '9';
+    const bool slot =
+        pattern[at] == '{' && at + 2 < pattern.size() && pattern[at + 1] >= '0' && pattern[at + 1] <= '9';
     const std::size_t close = slot ? pattern.find('}', at) : std::string_view::npos;
     if (close == std::string_view::npos) {
       out += pattern[at++];

@@ -1,7 +1,8 @@
-// Every text on screen comes from tr(key). Languages are TOML files with nested tables; a key missing in one language
-// falls back to English, and then to the key itself (which a test refuses).
+// Every text on screen comes from tr(key). Languages are TOML files with nested tables; a key missing in one
+// language falls back to English, and then to the key itself (which a test refuses).
 //
-// Arguments are positional: "{0} adds {1}". Korean particles follow the last sound of an argument: "{0:이/가}",
+// Arguments are positional: "{0} adds {1}". Korean particles follow the last sound of an argument:
+// "{0:이/가}",
 // "{0:을/를}", "{0:은/는}", "{0:과/와}", "{0:으로/로}", "{0:이/}" give the argument with the right one.
 #pragma once
 
@@ -38,8 +39,8 @@ Lang language_of_environment();
 const std::string& tr(std::string_view key);
 /// With its arguments put in.
 std::string tr(std::string_view key, std::initializer_list<std::string_view> arguments);
-/// A word of the model ("reduce_scatter", "sum") as people read it: the key `table`.`word`. The lint takes every key
-/// of that table as used.
+/// A word of the model ("reduce_scatter", "sum") as people read it: the key `table`.`word`. The lint takes
+/// every key of that table as used.
 const std::string& tr_word(std::string_view table, std::string_view word);
 /// True if the key exists in English.
 bool has_text(std::string_view key);

@@ -26,7 +26,8 @@ inline void read_framebuffer(int width, int height, std::uint8_t* rgba) {
   const auto row = static_cast<std::size_t>(width) * 4;
   for (int top = 0, bottom = height - 1; top < bottom; ++top, --bottom)
     for (std::size_t i = 0; i < row; ++i)
-      std::swap(rgba[static_cast<std::size_t>(top) * row + i], rgba[static_cast<std::size_t>(bottom) * row + i]);
+      std::swap(rgba[static_cast<std::size_t>(top) * row + i],
+                rgba[static_cast<std::size_t>(bottom) * row + i]);
   for (std::size_t i = 3; i < row * static_cast<std::size_t>(height); i += 4) rgba[i] = 255;
 }
 

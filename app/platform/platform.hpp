@@ -1,5 +1,5 @@
-// The seam to the world of windows: ten functions, two implementations (a GLFW window, an EGL off-screen buffer). The
-// null one lives in the tests.
+// The seam to the world of windows: ten functions, two implementations (a GLFW window, an EGL off-screen
+// buffer). The null one lives in the tests.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ class Platform {
   virtual ~Platform() = default;
   /// False when the person closes the window.
   virtual bool open() const = 0;
-  /// Handles pending events; waits for one for up to `seconds` (0 = not at all; infinite waits are large numbers).
+  /// Handles pending events; waits for one for up to `seconds` (0 = not at all; infinite waits are large
+  /// numbers).
   virtual void poll(double seconds) = 0;
   /// Wakes a poll from another thread.
   virtual void wake() = 0;

@@ -50,11 +50,14 @@ void draw_hero(Canvas& c, Vec2 center, float radius, float s) {
     x += gap;
   }
   c.text({center.x, y + s * .36f}, "= 20,  ÷ 4", {.size = s * .22f, .color = t.t2, .align = Align::Center});
-  c.text({center.x, center.y + s * .33f}, "5", {.size = s * 1.08f, .face = Face::Bold, .align = Align::Center});
-  c.text({center.x, center.y + s}, tr("home.on_every_gpu"), {.size = s * .2f, .color = t.t2, .align = Align::Center});
+  c.text({center.x, center.y + s * .33f}, "5",
+         {.size = s * 1.08f, .face = Face::Bold, .align = Align::Center});
+  c.text({center.x, center.y + s}, tr("home.on_every_gpu"),
+         {.size = s * .2f, .color = t.t2, .align = Align::Center});
 }
 
-// --- the doors' pictures: a small piece of the scene behind, in the same language ---------------------------------------
+// --- the doors' pictures: a small piece of the scene behind, in the same language
+// ---------------------------------------
 
 void picture_learn(Canvas& c, Rect box) {
   const Theme& t = c.theme();
@@ -62,14 +65,19 @@ void picture_learn(Canvas& c, Rect box) {
   const auto square = [&](float x, float y, const std::string& value, bool hot = false) {
     c.rect({x, y - k, k - g, k - g}, {.fill = hot ? t.t1 : t.raised, .radius = 3});
     c.text({x + (k - g) / 2, y - k + (k - g) / 2}, value,
-           {.size = k * .52f, .color = hot ? t.ink : t.t2, .face = hot ? Face::Bold : Face::Regular,
-            .align = Align::Center, .on_shape = true});
+           {.size = k * .52f,
+            .color = hot ? t.ink : t.t2,
+            .face = hot ? Face::Bold : Face::Regular,
+            .align = Align::Center,
+            .on_shape = true});
   };
   square(box.x, base, "5");
-  for (int i = 0; i < 3; ++i) square(box.x + k * 1.6f, base - static_cast<float>(i) * k, std::to_string(3 - i));
+  for (int i = 0; i < 3; ++i)
+    square(box.x + k * 1.6f, base - static_cast<float>(i) * k, std::to_string(3 - i));
   const int matrix[4] = {3, 4, 1, 2};
   for (int i = 0; i < 4; ++i)
-    square(box.x + k * 3.2f + static_cast<float>(i % 2) * k, base - static_cast<float>(i / 2) * k, std::to_string(matrix[i]));
+    square(box.x + k * 3.2f + static_cast<float>(i % 2) * k, base - static_cast<float>(i / 2) * k,
+           std::to_string(matrix[i]));
   const float x = box.x + k * 5.7f, o = k * .42f;
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 2; ++j)
@@ -89,7 +97,8 @@ void picture_break(Canvas& c, Rect box) {
   const int nx = static_cast<int>((box.w + g) / (k + g)), ny = static_cast<int>((box.h + g) / (k + g));
   const int hot_x = nx * 5 / 8, hot_y = ny / 2;
   const auto at = [&](int i, int j) {
-    return Rect{box.x + static_cast<float>(i) * (k + g), box.bottom() - static_cast<float>(ny - j) * (k + g) + g, k, k};
+    return Rect{box.x + static_cast<float>(i) * (k + g),
+                box.bottom() - static_cast<float>(ny - j) * (k + g) + g, k, k};
   };
   for (int i = 0; i < nx; ++i)
     for (int j = 0; j < ny; ++j) {
@@ -136,7 +145,8 @@ void picture_open(Canvas& c, Rect box) {
     c.rect({box.x - 10, y - pitch / 2, box.w + 20, pitch}, {.fill = fade(t.fail, .18f), .radius = 4});
     c.rect({box.x - 10, y - pitch / 2, 4, pitch}, {.fill = t.fail, .radius = 2});
     c.rect({box.x, y - 9, 46, 18}, {.fill = t.raised, .radius = 4});
-    c.text({box.x + 23, y}, "R137", {.size = 13, .face = Face::Bold, .align = Align::Center, .on_shape = true});
+    c.text({box.x + 23, y}, "R137",
+           {.size = 13, .face = Face::Bold, .align = Align::Center, .on_shape = true});
     c.rect({box.x + 58, y - 2, end - box.x - 58, 4}, {.fill = t.t1, .radius = 2});
   }
 }
@@ -190,7 +200,8 @@ class HomeScene final : public Scene {
     const std::string& claim = tr("home.claim");
     c.text({center.x, y + 4}, claim,
            {.size = size_that_fits(c.fonts(), claim, box.w, {wide_ ? 38.0f : 30.0f, 26, 22}, Face::Bold),
-            .face = Face::Bold, .align = Align::Center});
+            .face = Face::Bold,
+            .align = Align::Center});
     y += wide_ ? 42 : 28;
     c.text({center.x, y + 6}, fit(c.fonts(), tr("home.claim_text"), box.w + 36, wide_ ? 17 : 15),
            {.size = wide_ ? 17.0f : 15.0f, .color = t.t2, .align = Align::Center});
@@ -214,16 +225,20 @@ class HomeScene final : public Scene {
     const float w = (box.w - kGap) / 2, h = (box.h - kGap) / 2;
     for (std::size_t i = 0; i < kDoors.size(); ++i) {
       const Door& door = kDoors[i];
-      const Rect d{box.x + static_cast<float>(i % 2) * (w + kGap), box.y + static_cast<float>(i / 2) * (h + kGap), w, h};
-      const bool enabled = find_scene(door.scene) != nullptr && (first_ != nullptr || !view.ctx.trace.empty());
-      const Hit hit = view.ui.hit("home." + std::string(door.id), d,
-                                  {.focusable = enabled, .explain = enabled ? std::string_view() : tr("home.not_here")});
+      const Rect d{box.x + static_cast<float>(i % 2) * (w + kGap),
+                   box.y + static_cast<float>(i / 2) * (h + kGap), w, h};
+      const bool enabled =
+          find_scene(door.scene) != nullptr && (first_ != nullptr || !view.ctx.trace.empty());
+      const Hit hit =
+          view.ui.hit("home." + std::string(door.id), d,
+                      {.focusable = enabled, .explain = enabled ? std::string_view() : tr("home.not_here")});
       c.rect(d, {.fill = enabled && hit.hovered ? t.raised : t.card, .stroke = t.line, .radius = 12});
       c.text({d.x + 20, d.y + 29}, tr(door.title_key),
              {.size = 22, .color = enabled ? t.t1 : t.t3, .face = Face::Bold});
       if (enabled) c.glyph(Glyph::Right, {d.right() - 24, d.y + 29}, 17, t.t3, 2.2f);
-      const float end = parts::paragraph(c, {d.x + 20, d.y + 58}, d.w - 36, tr(door.text_key),
-                                         {.size = 15, .line_height = 1.4f, .color = enabled ? t.t2 : t.t3, .max_lines = 3});
+      const float end =
+          parts::paragraph(c, {d.x + 20, d.y + 58}, d.w - 36, tr(door.text_key),
+                           {.size = 15, .line_height = 1.4f, .color = enabled ? t.t2 : t.t3, .max_lines = 3});
       const float ph = std::min({d.h - 120, d.bottom() - 20 - end, 150.0f});
       if (ph > 40) door.picture(c, {d.x + 20, d.bottom() - 20 - ph, std::min(d.w - 40, 300.0f), ph});
       if (enabled && hit.clicked) open(view, door.scene);
@@ -237,12 +252,14 @@ class HomeScene final : public Scene {
     c.rect(box, {.fill = t.panel});
     c.line({box.x, box.y}, {box.right(), box.y}, t.line);
     c.text({box.x + margin, box.y + 26}, tr("home.library"), {.size = 14, .color = t.t3, .face = Face::Bold});
-    c.text({box.right() - margin, box.y + 26}, tr("home.drop"), {.size = 14, .color = t.t3, .align = Align::Right});
+    c.text({box.right() - margin, box.y + 26}, tr("home.drop"),
+           {.size = 14, .color = t.t3, .align = Align::Right});
     const float gap = 12, y = box.y + 46, w = box.w - 2 * margin;
     const int columns = wide_ ? 5 : 4, rows = wide_ ? 2 : 2;
     const float cw = (w - gap * static_cast<float>(columns - 1)) / static_cast<float>(columns);
     const float ch = (box.h - 46 - 14 - gap * static_cast<float>(rows - 1)) / static_cast<float>(rows);
-    for (std::size_t i = 0; i < view.ctx.library.size() && i < static_cast<std::size_t>(columns * rows); ++i) {
+    for (std::size_t i = 0; i < view.ctx.library.size() && i < static_cast<std::size_t>(columns * rows);
+         ++i) {
       const LibraryEntry& entry = view.ctx.library[i];
       const Rect card{box.x + margin + static_cast<float>(i % static_cast<std::size_t>(columns)) * (cw + gap),
                       y + static_cast<float>(i / static_cast<std::size_t>(columns)) * (ch + gap), cw, ch};

@@ -9,8 +9,14 @@ std::unique_ptr<Scene> make_home_scene();
 
 std::span<const SceneEntry> scene_table() {
   static const std::array kTable = {
-      SceneEntry{.id = "home", .title_key = "scene.home", .icon = Glyph::Home, .rule_after = true,
-                 .inspector_width = 0, .transport = false, .needs_trace = false, .make = make_home_scene},
+      SceneEntry{.id = "home",
+                 .title_key = "scene.home",
+                 .icon = Glyph::Home,
+                 .rule_after = true,
+                 .inspector_width = 0,
+                 .transport = false,
+                 .needs_trace = false,
+                 .make = make_home_scene},
   };
   return kTable;
 }

@@ -1,8 +1,9 @@
-// A scene: one way to look at a Trace. This is the contract of everybody who adds one (docs/app.md shows how).
+// A scene: one way to look at a Trace. This is the contract of everybody who adds one (docs/app.md shows
+// how).
 //
-// A scene gets a `const Frame&` and never asks where it came from; it changes nothing itself, it emits Actions.
-// prepare() turns the frame into draw items (positions, colours, words) and needs no window, so it is unit-tested;
-// draw() paints them and places widgets.
+// A scene gets a `const Frame&` and never asks where it came from; it changes nothing itself, it emits
+// Actions. prepare() turns the frame into draw items (positions, colours, words) and needs no window, so it
+// is unit-tested; draw() paints them and places widgets.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@
 
 namespace ringside::app {
 
-/// What can be done with what is open; a reason (a text key) where it cannot. Views show disabled controls with the
-/// reason; they never ask for the kind of source.
+/// What can be done with what is open; a reason (a text key) where it cannot. Views show disabled controls
+/// with the reason; they never ask for the kind of source.
 struct Abilities {
   std::string_view edit_why_not;  // "" = the scenario can be edited
   std::string_view fork_why_not;
@@ -50,8 +51,8 @@ struct SceneContext {
   const TextMeasurer& measure;
   const Theme& theme;
   std::span<const LibraryEntry> library;
-  Vec2 stage{};             // logical size of the stage
-  double now = 0;           // wall seconds for drifts and tweens; 0 in --render
+  Vec2 stage{};    // logical size of the stage
+  double now = 0;  // wall seconds for drifts and tweens; 0 in --render
   bool reduced_motion = false;
   bool presenter = false;
 };
@@ -87,8 +88,8 @@ struct Timeline {
   std::vector<Label> labels = {};  // inside the bands
   std::vector<TimelineMark> marks = {};
 };
-/// Ring steps and phases of the collective on stage if its steps are visible; phases of rank 0 otherwise. Marks where
-/// ranks die, time out or find NaN.
+/// Ring steps and phases of the collective on stage if its steps are visible; phases of rank 0 otherwise.
+/// Marks where ranks die, time out or find NaN.
 Timeline default_timeline(const SceneContext& ctx);
 
 class Scene {
@@ -105,8 +106,8 @@ class Scene {
   /// True while the arrow keys move a selection of this scene instead of time.
   virtual bool owns_arrows() const { return false; }
   virtual Timeline timeline(const SceneContext& ctx) const { return default_timeline(ctx); }
-  /// The one sentence under the figure for a presenter (<= 60 Latin, <= 34 Hangul characters), and its detail at the
-  /// right ("transfer 2 of 4").
+  /// The one sentence under the figure for a presenter (<= 60 Latin, <= 34 Hangul characters), and its detail
+  /// at the right ("transfer 2 of 4").
   virtual std::string caption(const SceneContext&) const { return {}; }
   virtual std::string caption_detail(const SceneContext&) const { return {}; }
   /// Facts beside the title in the top bar; empty = the shell's own ("AllReduce · ring · float32 · sum").
@@ -115,7 +116,8 @@ class Scene {
 
 /// One row of the table of scenes.
 struct SceneEntry {
-  std::string_view id;         // CONTRACTS: home, tensor, same-shape, step, allreduce, nan, cluster, duel, live, incident
+  std::string_view
+      id;  // CONTRACTS: home, tensor, same-shape, step, allreduce, nan, cluster, duel, live, incident
   std::string_view title_key;  // under the icon of the rail
   Glyph icon = Glyph::None;
   bool in_rail = true;

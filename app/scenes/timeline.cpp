@@ -50,13 +50,20 @@ void add_marks(const SceneContext& ctx, Timeline& out) {
     const sim::Event& event = ctx.trace.events()[index];
     if (out.marks.size() >= kMost) break;
     switch (event.type) {
-      case sim::EventType::WatchdogExpired: out.marks.push_back({event.t, Glyph::Clock, ctx.theme.stall}); break;
-      case sim::EventType::NanFound: out.marks.push_back({event.t, Glyph::Poison, ctx.theme.nan}); break;
-      case sim::EventType::Command: out.marks.push_back({event.t, Glyph::Bolt, ctx.theme.t1}); break;
+      case sim::EventType::WatchdogExpired:
+        out.marks.push_back({event.t, Glyph::Clock, ctx.theme.stall});
+        break;
+      case sim::EventType::NanFound:
+        out.marks.push_back({event.t, Glyph::Poison, ctx.theme.nan});
+        break;
+      case sim::EventType::Command:
+        out.marks.push_back({event.t, Glyph::Bolt, ctx.theme.t1});
+        break;
       case sim::EventType::Exit:
         if (event.text.code != 0) out.marks.push_back({event.t, Glyph::Cross, ctx.theme.fail});
         break;
-      default: break;
+      default:
+        break;
     }
   }
 }

@@ -1,5 +1,5 @@
-// What a person wants done. Views only emit Actions; Session (and the App, for the window's own) applies them between
-// frames. Tests assert on a vector of these.
+// What a person wants done. Views only emit Actions; Session (and the App, for the window's own) applies them
+// between frames. Tests assert on a vector of these.
 #pragma once
 
 #include <cstdint>
@@ -88,8 +88,8 @@ struct ShowNotice {
 struct CopyText {
   std::string text;
 };
-// The scenario. An edit is applied to a copy, checked, and simulated again from the same seed; the playhead keeps its
-// place. Edits with the same non-empty `merge` in a row (a drag) are one step of undo.
+// The scenario. An edit is applied to a copy, checked, and simulated again from the same seed; the playhead
+// keeps its place. Edits with the same non-empty `merge` in a row (a drag) are one step of undo.
 struct EditScenario {
   std::string what;  // for the log and for tests: "op=max", "world=8"
   std::function<void(sim::Scenario&)> change;

@@ -27,11 +27,13 @@ fs::path executable_folder() {
 sim::Result<std::string> read_file(const std::string& path, std::size_t most) {
   std::error_code error;
   if (!fs::exists(path, error)) return sim::Error{.what = "there is no such file", .file = path};
-  if (!fs::is_regular_file(path, error)) return sim::Error{.what = "this is not a regular file", .file = path};
+  if (!fs::is_regular_file(path, error))
+    return sim::Error{.what = "this is not a regular file", .file = path};
   const std::uintmax_t size = fs::file_size(path, error);
   if (error) return sim::Error{.what = "the file cannot be read", .file = path};
   if (size > most)
-    return sim::Error{.what = "the file is too large", .file = path, .legal = "at most " + std::to_string(most) + " bytes"};
+    return sim::Error{
+        .what = "the file is too large", .file = path, .legal = "at most " + std::to_string(most) + " bytes"};
   std::string text(static_cast<std::size_t>(size), '\0');
   std::ifstream in(path, std::ios::binary);
   if (!in.read(text.data(), static_cast<std::streamsize>(size)) && size > 0)

@@ -23,8 +23,8 @@ std::string file_stem(std::string_view path);
 /// Line `number` (from 1) of a text, without its end; "" if there is none.
 std::string_view line_of(std::string_view text, int number);
 
-/// Where assets may be, best first: `given` (--assets), $XDG_DATA_HOME/ringside, the installed share/ringside, beside
-/// the executable.
+/// Where assets may be, best first: `given` (--assets), $XDG_DATA_HOME/ringside, the installed
+/// share/ringside, beside the executable.
 std::vector<std::string> asset_folders(const std::string& given);
 /// The first of the folders that holds `lang/en.toml`; "" if none does.
 std::string find_assets(const std::string& given);

@@ -36,8 +36,8 @@ std::int64_t same_place(const sim::Trace& from, std::int64_t t, const sim::Trace
                                      static_cast<double>(to.end_time()));
   };
   if (old_ends.empty() || new_ends.empty()) return whole();
-  const auto passed = static_cast<std::size_t>(
-      std::upper_bound(old_ends.begin(), old_ends.end(), t) - old_ends.begin());
+  const auto passed =
+      static_cast<std::size_t>(std::upper_bound(old_ends.begin(), old_ends.end(), t) - old_ends.begin());
   if (passed >= old_ends.size()) return to.end_time();
   if (passed >= new_ends.size()) return new_ends.back();
   const std::int64_t a = passed == 0 ? 0 : old_ends[passed - 1], b = old_ends[passed];
@@ -77,7 +77,8 @@ const sim::Frame& Session::frame() {
   return frames_ ? frames_->frame_at(playhead_.t) : kEmpty;
 }
 
-// --- opening -----------------------------------------------------------------------------------------------------------
+// --- opening
+// -----------------------------------------------------------------------------------------------------------
 
 void Session::set_problem(const sim::Error& error, const std::string& path, std::string_view text) {
   problem_ = FileProblem{error, path, std::string(line_of(text, error.line))};
@@ -113,18 +114,20 @@ sim::Status Session::open_npy_files(std::vector<std::string> paths) {
   scenario.title = file_stem(paths.front());
   scenario.cluster.nodes = 1;
   scenario.cluster.gpus_per_node = static_cast<int>(paths.size());
-  scenario.cluster.topology.world_size = scenario.cluster.topology.gpus_per_node = scenario.cluster.gpus_per_node;
+  scenario.cluster.topology.world_size = scenario.cluster.topology.gpus_per_node =
+      scenario.cluster.gpus_per_node;
   scenario.collective.op = sim::ReduceOp::Avg;
   for (const std::string& path : paths) {
     const auto bytes = read_file(path);
-    sim::Result<sim::Tensor> tensor =
-        bytes ? sim::read_npy(std::as_bytes(std::span(*bytes)), path) : sim::Result<sim::Tensor>(bytes.error());
+    sim::Result<sim::Tensor> tensor = bytes ? sim::read_npy(std::as_bytes(std::span(*bytes)), path)
+                                            : sim::Result<sim::Tensor>(bytes.error());
     if (tensor && !scenario.tensor.list.empty() &&
         (tensor->shape != scenario.tensor.shape || tensor->dtype != scenario.tensor.dtype))
-      tensor = sim::Error{.what = "shape " + tensor->shape.text() + " and " + std::string(sim::to_word(tensor->dtype)),
-                          .file = path,
-                          .legal = scenario.tensor.shape.text() + " and " +
-                                   std::string(sim::to_word(scenario.tensor.dtype)) + ", as the first file"};
+      tensor = sim::Error{
+          .what = "shape " + tensor->shape.text() + " and " + std::string(sim::to_word(tensor->dtype)),
+          .file = path,
+          .legal = scenario.tensor.shape.text() + " and " + std::string(sim::to_word(scenario.tensor.dtype)) +
+                   ", as the first file"};
     if (!tensor) {
       set_problem(tensor.error(), path, {});
       return tensor.error();
@@ -167,7 +170,8 @@ void Session::open_trace(std::unique_ptr<sim::Trace> trace, std::string name, Ab
   playhead_.speed = comfortable_speed(*foreign_) / 1e9;
 }
 
-// --- simulating --------------------------------------------------------------------------------------------------------
+// --- simulating
+// --------------------------------------------------------------------------------------------------------
 
 void Session::run(sim::Scenario scenario, bool keep_place) {
   if (simulating()) {  // the latest wish counts
@@ -232,7 +236,8 @@ bool Session::update(std::int64_t wall_ns) {
   return (has_trace() && playhead_.advance(wall_ns, end_time())) || changed;
 }
 
-// --- actions -----------------------------------------------------------------------------------------------------------
+// --- actions
+// -----------------------------------------------------------------------------------------------------------
 
 void Session::edit(const action::EditScenario& edit) {
   if (!scenario_) {
@@ -287,40 +292,87 @@ bool Session::apply(const Action& action) {
     last_merge_.clear();
     run(std::move(target), true);
   };
-  return std::visit(
-      Overloaded{
-          [&](const action::TogglePlay&) {
-            if (playhead_.mode == sim::PlayMode::Playing) {
-              playhead_.mode = sim::PlayMode::Paused;
-            } else if (has_trace()) {
-              if (playhead_.t >= end_time()) playhead_.t = 0;
-              playhead_.mode = sim::PlayMode::Playing;
-            }
-            return true;
-          },
-          [&](const action::Pause&) { playhead_.mode = sim::PlayMode::Paused; return true; },
-          [&](const action::StepBy& a) { if (has_trace()) step(a.direction); return true; },
-          [&](const action::SeekTo& a) { seek(a.t); return true; },
-          [&](const action::SeekStart&) { seek(0); return true; },
-          [&](const action::SeekEnd&) { seek(end_time()); return true; },
-          [&](const action::Follow&) { playhead_.mode = sim::PlayMode::Follow; return true; },
-          [&](const action::SetSpeed& a) { playhead_.speed = a.simulated_ns_per_s / 1e9; return true; },
-          [&](const action::SetLoop& a) { playhead_.loop = a.on; return true; },
-          [&](const action::SetStepUnit& a) { playhead_.unit = a.unit; return true; },
-          [&](const action::ShowScene& a) {
-            if (find_scene(a.id) != nullptr) scene_id = a.id;
-            return true;
-          },
-          [&](const action::OpenFile& a) { static_cast<void>(open_file(a.path)); return true; },
-          [&](const action::Select& a) { selection = a.selection; return true; },
-          [&](const action::ShowNotice& a) { notices.push_back(a.notice); return true; },
-          [&](const action::EditScenario& a) { edit(a); return true; },
-          [&](const action::Undo&) { travel(undo_, redo_); return true; },
-          [&](const action::Redo&) { travel(redo_, undo_); return true; },
-          [&](const action::Custom& a) { a.run(*this); return true; },
-          [&](const auto&) { return false; },
-      },
-      action);
+  return std::visit(Overloaded{
+                        [&](const action::TogglePlay&) {
+                          if (playhead_.mode == sim::PlayMode::Playing) {
+                            playhead_.mode = sim::PlayMode::Paused;
+                          } else if (has_trace()) {
+                            if (playhead_.t >= end_time()) playhead_.t = 0;
+                            playhead_.mode = sim::PlayMode::Playing;
+                          }
+                          return true;
+                        },
+                        [&](const action::Pause&) {
+                          playhead_.mode = sim::PlayMode::Paused;
+                          return true;
+                        },
+                        [&](const action::StepBy& a) {
+                          if (has_trace()) step(a.direction);
+                          return true;
+                        },
+                        [&](const action::SeekTo& a) {
+                          seek(a.t);
+                          return true;
+                        },
+                        [&](const action::SeekStart&) {
+                          seek(0);
+                          return true;
+                        },
+                        [&](const action::SeekEnd&) {
+                          seek(end_time());
+                          return true;
+                        },
+                        [&](const action::Follow&) {
+                          playhead_.mode = sim::PlayMode::Follow;
+                          return true;
+                        },
+                        [&](const action::SetSpeed& a) {
+                          playhead_.speed = a.simulated_ns_per_s / 1e9;
+                          return true;
+                        },
+                        [&](const action::SetLoop& a) {
+                          playhead_.loop = a.on;
+                          return true;
+                        },
+                        [&](const action::SetStepUnit& a) {
+                          playhead_.unit = a.unit;
+                          return true;
+                        },
+                        [&](const action::ShowScene& a) {
+                          if (find_scene(a.id) != nullptr) scene_id = a.id;
+                          return true;
+                        },
+                        [&](const action::OpenFile& a) {
+                          static_cast<void>(open_file(a.path));
+                          return true;
+                        },
+                        [&](const action::Select& a) {
+                          selection = a.selection;
+                          return true;
+                        },
+                        [&](const action::ShowNotice& a) {
+                          notices.push_back(a.notice);
+                          return true;
+                        },
+                        [&](const action::EditScenario& a) {
+                          edit(a);
+                          return true;
+                        },
+                        [&](const action::Undo&) {
+                          travel(undo_, redo_);
+                          return true;
+                        },
+                        [&](const action::Redo&) {
+                          travel(redo_, undo_);
+                          return true;
+                        },
+                        [&](const action::Custom& a) {
+                          a.run(*this);
+                          return true;
+                        },
+                        [&](const auto&) { return false; },
+                    },
+                    action);
 }
 
 }  // namespace ringside::app

@@ -1,5 +1,5 @@
-// What is open and where in time the viewer stands: scenario, simulation, trace, frames, playhead, selection, undo.
-// Actions are applied here, between frames. No ImGui: sessions are tested without a window.
+// What is open and where in time the viewer stands: scenario, simulation, trace, frames, playhead, selection,
+// undo. Actions are applied here, between frames. No ImGui: sessions are tested without a window.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,10 @@ class Session {
   Session();
   ~Session();
 
-  // --- opening -------------------------------------------------------------------------------------------------------
-  /// Opens a scenario file or .npy files (one a rank). On an error, problem() says what is wrong and what was open
-  /// stays as it was, unless nothing was.
+  // --- opening
+  // -------------------------------------------------------------------------------------------------------
+  /// Opens a scenario file or .npy files (one a rank). On an error, problem() says what is wrong and what was
+  /// open stays as it was, unless nothing was.
   sim::Status open_file(const std::string& path);
   sim::Status open_npy_files(std::vector<std::string> paths);
   /// Simulates a scenario and shows it from the start.
@@ -44,7 +45,8 @@ class Session {
   /// The file of the problem, read again.
   sim::Status retry();
 
-  // --- what is open --------------------------------------------------------------------------------------------------
+  // --- what is open
+  // --------------------------------------------------------------------------------------------------
   bool has_trace() const { return trace_ != nullptr; }
   const sim::Trace& trace() const;
   /// The frame at the playhead. Valid until the next call or update.
@@ -66,7 +68,8 @@ class Session {
   std::string scene_id = "home";
   std::vector<LibraryEntry> library;  // what home offers to open
 
-  // --- time and change -----------------------------------------------------------------------------------------------
+  // --- time and change
+  // -----------------------------------------------------------------------------------------------
   /// Applies what is about time, scenario and scene; returns false for the window's own (theme, language …).
   bool apply(const Action& action);
   /// Wall time passed. Moves the playhead, takes up a finished simulation. True if something changed.
@@ -110,10 +113,11 @@ class Session {
   std::int64_t job_wall_ns_ = 0;
 };
 
-/// Where a time of one trace lies in another: same collective and ring step, same share of it; the same share of the
-/// whole if there are no ring steps. Start stays start, end stays end.
+/// Where a time of one trace lies in another: same collective and ring step, same share of it; the same share
+/// of the whole if there are no ring steps. Start stays start, end stays end.
 std::int64_t same_place(const sim::Trace& from, std::int64_t t, const sim::Trace& to);
-/// Rough count of the numbers and transfers that simulating costs; above kBackgroundCost it runs on its own thread.
+/// Rough count of the numbers and transfers that simulating costs; above kBackgroundCost it runs on its own
+/// thread.
 double simulation_cost(const sim::Scenario& scenario);
 inline constexpr double kBackgroundCost = 3e6;
 /// A speed at which the trace takes about `seconds` to play: simulated ns per wall second.

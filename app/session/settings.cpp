@@ -50,7 +50,8 @@ std::string to_toml(const Settings& settings) {
 
 Settings load_settings() {
   const std::string folder = config_folder();
-  const auto text = folder.empty() ? sim::Result<std::string>(std::string()) : read_file(folder + "/settings.toml");
+  const auto text =
+      folder.empty() ? sim::Result<std::string>(std::string()) : read_file(folder + "/settings.toml");
   return parse_settings(text ? *text : std::string());
 }
 

@@ -35,13 +35,14 @@ std::string format_speed(double simulated_ns_per_s) {
     double ns;
     const char* name;
   };
-  constexpr std::array kUnits = {Unit{1, "1 ns"}, Unit{1e3, "1 μs"}, Unit{1e6, "1 ms"}, Unit{1e9, "1 s"},
-                                 Unit{60e9, "1 min"}, Unit{3600e9, "1 h"}, Unit{86400e9, "1 d"}};
+  constexpr std::array kUnits = {Unit{1, "1 ns"},     Unit{1e3, "1 μs"},   Unit{1e6, "1 ms"},
+                                 Unit{1e9, "1 s"},    Unit{60e9, "1 min"}, Unit{3600e9, "1 h"},
+                                 Unit{86400e9, "1 d"}};
   for (const Unit& unit : kUnits) {
     const double wall = unit.ns / simulated_ns_per_s;
     if (wall < 0.05 && &unit != &kUnits.back()) continue;
-    const std::string seconds = wall >= 10 ? fmt::format("{:.0f}", wall)
-                                           : fmt::format("{:g}", std::round(wall * 100) / 100);
+    const std::string seconds =
+        wall >= 10 ? fmt::format("{:.0f}", wall) : fmt::format("{:g}", std::round(wall * 100) / 100);
     return tr("transport.speed_value", {unit.name, seconds});
   }
   return {};

@@ -45,7 +45,9 @@ void Shell::draw_settings_popup(View& view, const Settings& settings, Rect ancho
     const Theme& t = c.theme();
     const float left = box.x + 20, right = box.right() - 20;
     c.text({left, box.y + 28}, tr("settings.title"), {.size = 17, .face = Face::Bold});
-    const auto label = [&](float y, const std::string& text) { c.text({left, y}, text, {.size = 14, .color = t.t2}); };
+    const auto label = [&](float y, const std::string& text) {
+      c.text({left, y}, text, {.size = 14, .color = t.t2});
+    };
     const std::string languages[] = {"English", "한국어"};
     label(box.y + 74, tr("settings.language"));
     if (const auto chosen = view.ui.toggle("settings.language", {right, box.y + 74}, languages,
@@ -60,8 +62,8 @@ void Shell::draw_settings_popup(View& view, const Settings& settings, Rect ancho
     double scale = settings.user_scale;
     c.text({right, box.y + 166}, fmt::format("{:.0f} %", scale * 100),
            {.size = 14, .face = Face::Bold, .align = Align::Right});
-    if (view.ui.slider("settings.scale", {right - 190, box.y + 152, 130, 28}, scale, kLeastUserScale, kMostUserScale,
-                       {.logarithmic = true, .explain = tr("settings.scale_explain")}))
+    if (view.ui.slider("settings.scale", {right - 190, box.y + 152, 130, 28}, scale, kLeastUserScale,
+                       kMostUserScale, {.logarithmic = true, .explain = tr("settings.scale_explain")}))
       view.emit(action::SetUserScale{static_cast<float>(scale)});
     bool reduced = settings.reduced_motion;
     if (view.ui.checkbox("settings.motion", {left, box.y + 210}, tr("settings.reduced_motion"), reduced,
@@ -105,14 +107,15 @@ void Shell::draw_notices(View& view, Session& session) {
                                                             : t.t2;
     c.rect(box, {.fill = t.panel, .stroke = t.edge, .radius = 10});
     c.rect({box.x, box.y + 8, 3, box.h - 16}, {.fill = mark, .radius = 1.5f});
-    c.glyph(notice.kind == NoticeKind::Info ? Glyph::Flag : Glyph::Warning, {box.x + 26, box.y + 22}, 14, mark, 2);
+    c.glyph(notice.kind == NoticeKind::Info ? Glyph::Flag : Glyph::Warning, {box.x + 26, box.y + 22}, 14,
+            mark, 2);
     float y = box.y + 22;
     for (const std::string& line : lines) {
       c.text({box.x + 46, y}, line, {.size = 15});
       y += 22;
     }
-    if (view.ui.icon_button("notice.close." + std::to_string(index), {box.right() - 24, box.y + 22}, Glyph::Cross, 10,
-                            tr("notice.close")))
+    if (view.ui.icon_button("notice.close." + std::to_string(index), {box.right() - 24, box.y + 22},
+                            Glyph::Cross, 10, tr("notice.close")))
       closed = notice.text;
     if (notice.kind == NoticeKind::Info) view.ui.wake_in(kNoticeSeconds - (now_ - it->since) + 0.05);
     bottom -= h + 8;
@@ -143,7 +146,8 @@ void Shell::draw_help(View& view) {
     float kx = x;
     for (const std::string& cap : rows[i].caps) kx += parts::key_cap(c, {kx, y}, cap) + 6;
     const float tx = x + 124;
-    c.text({tx, y}, fit(c.fonts(), tr(rows[i].text_key), x + kWidth / 2 - 40 - tx, 15), {.size = 15, .color = t.t2});
+    c.text({tx, y}, fit(c.fonts(), tr(rows[i].text_key), x + kWidth / 2 - 40 - tx, 15),
+           {.size = 15, .color = t.t2});
   }
   c.pop_layer();
 }
@@ -154,23 +158,28 @@ void Shell::draw_problem(View& view, Session& session) {
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
   const float w = std::min(640.0f, view.box.w - 80), inner = w - 56;
-  const std::string legal = error.legal.empty() ? "" : tr("problem.possible", {sim::escape_for_display(error.legal)});
+  const std::string legal =
+      error.legal.empty() ? "" : tr("problem.possible", {sim::escape_for_display(error.legal)});
   std::string advice = legal;
   if (!error.hint.empty()) advice += (advice.empty() ? "" : " ") + sim::escape_for_display(error.hint);
-  const auto advice_lines = advice.empty() ? std::vector<std::string>() : wrap(c.fonts(), advice, inner, 15, Face::Regular, 4);
+  const auto advice_lines =
+      advice.empty() ? std::vector<std::string>() : wrap(c.fonts(), advice, inner, 15, Face::Regular, 4);
   const auto what_lines = wrap(c.fonts(), sim::escape_for_display(error.what), inner, 15, Face::Regular, 3);
   const bool has_line = error.line > 0 && !problem.line_text.empty();
-  const float h = 150 + (has_line ? 76 : 0) + 22 * static_cast<float>(advice_lines.size() + what_lines.size()) + 24;
+  const float h =
+      150 + (has_line ? 76 : 0) + 22 * static_cast<float>(advice_lines.size() + what_lines.size()) + 24;
   const Rect box{view.box.center().x - w / 2, view.box.center().y - h / 2, w, h};
   c.rect(box, {.fill = t.panel, .stroke = t.line, .radius = 12});
   const float x = box.x + 28;
   float y = box.y + 38;
-  const std::string title = error.line > 0 ? tr("problem.line", {std::to_string(error.line)}) : tr("problem.file");
+  const std::string title =
+      error.line > 0 ? tr("problem.line", {std::to_string(error.line)}) : tr("problem.file");
   c.text({x, y}, title, {.size = 22, .face = Face::Bold});
   y += 28;
   std::string place = sim::escape_for_display(problem.path);
   if (error.line > 0) place += fmt::format(":{}:{}", error.line, error.column);
-  c.text({x, y}, fit(c.fonts(), place, inner, 14, Face::Mono), {.size = 14, .color = t.t3, .face = Face::Mono});
+  c.text({x, y}, fit(c.fonts(), place, inner, 14, Face::Mono),
+         {.size = 14, .color = t.t3, .face = Face::Mono});
   y += 20;
   if (has_line) {
     const Rect code{x, y, inner, 60};
@@ -180,11 +189,13 @@ void Shell::draw_problem(View& view, Session& session) {
     c.text({x + 16, y + 22}, number, {.size = 15, .color = t.t3, .face = Face::Mono});
     const float tx = x + 28 + c.width(number, 15, Face::Mono);
     const std::string text = sim::escape_for_display(problem.line_text);
-    c.text({tx, y + 22}, fit(c.fonts(), text, code.right() - 12 - tx, 16, Face::Mono), {.size = 16, .face = Face::Mono});
+    c.text({tx, y + 22}, fit(c.fonts(), text, code.right() - 12 - tx, 16, Face::Mono),
+           {.size = 16, .face = Face::Mono});
     // The column counts characters; text before it may be wide.
     std::size_t at = std::min(text.size(), static_cast<std::size_t>(std::max(0, error.column - 1)));
     std::size_t length = error.text.empty() ? 1 : error.text.size();
-    if (const std::size_t found = error.text.empty() ? std::string::npos : text.find(error.text); found != std::string::npos)
+    if (const std::size_t found = error.text.empty() ? std::string::npos : text.find(error.text);
+        found != std::string::npos)
       at = found;
     length = std::min(length, text.size() - at);
     const float ux = tx + c.width(std::string_view(text).substr(0, at), 16, Face::Mono);
@@ -213,7 +224,8 @@ void Shell::draw_progress(View& view, const Session& session) {
   if (session.simulating_for_ns() < 150'000'000) return;
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
-  const std::string text = tr("progress.simulating", {fmt::format("{:.1f}", static_cast<double>(session.simulating_for_ns()) / 1e9)});
+  const std::string text = tr(
+      "progress.simulating", {fmt::format("{:.1f}", static_cast<double>(session.simulating_for_ns()) / 1e9)});
   const float w = c.width(text, 15) + 64;
   const Rect box{view.box.center().x - w / 2, view.box.y + 16, w, 40};
   c.push_layer();

@@ -41,7 +41,8 @@ float ui_scale_for(int width, int height, float user_scale) {
 Layout layout_for(Vec2 window, const SceneEntry& scene, bool inspector_folded, bool presenter) {
   Layout out;
   if (presenter) {
-    out.transport = {0, window.y - kCaptionHeight - kProgressHeight, window.x, kCaptionHeight + kProgressHeight};
+    out.transport = {0, window.y - kCaptionHeight - kProgressHeight, window.x,
+                     kCaptionHeight + kProgressHeight};
     out.stage = {0, 0, window.x, out.transport.y};
     return out;
   }
@@ -67,7 +68,8 @@ Scene& Shell::scene(std::string_view id) {
 }
 
 const Timeline& Shell::timeline(const SceneContext& ctx, const Scene& scene) {
-  const TimelineKey key{&scene, &ctx.trace, ctx.trace.size(), ctx.end_time, language(), ctx.theme.dark, generation_};
+  const TimelineKey key{&scene,     &ctx.trace,     ctx.trace.size(), ctx.end_time,
+                        language(), ctx.theme.dark, generation_};
   if (key != timeline_key_) {
     timeline_key_ = key;
     timeline_ = scene.timeline(ctx);
@@ -75,7 +77,8 @@ const Timeline& Shell::timeline(const SceneContext& ctx, const Scene& scene) {
   return timeline_;
 }
 
-void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& settings, double now, Actions& actions) {
+void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& settings, double now,
+                  Actions& actions) {
   now_ = now;
   generation_ = session.generation();
   const SceneEntry* entry = find_scene(session.scene_id);
@@ -154,14 +157,18 @@ void Shell::draw_rail(View& view, const Session& session, const Settings& settin
     const bool on = entry.id == session.scene_id;
     const Rect box{8, y, kRailWidth - 16, kRailItem - 4};
     const bool enabled = !entry.needs_trace || session.has_trace();
-    const Hit h = view.ui.hit("rail." + std::string(entry.id), box,
-                              {.focusable = enabled, .explain = enabled ? std::string_view() : tr("rail.needs_file")});
+    const Hit h =
+        view.ui.hit("rail." + std::string(entry.id), box,
+                    {.focusable = enabled, .explain = enabled ? std::string_view() : tr("rail.needs_file")});
     if (on || (enabled && h.hovered)) c.rect(box, {.fill = on ? t.raised : t.card, .radius = 8});
     if (on) c.rect({0, y + 10, 3, kRailItem - 24}, {.fill = t.accent, .radius = 1.5f});
     const Color color = on ? t.t1 : enabled ? t.t2 : t.t3;
     c.glyph(entry.icon, {kRailWidth / 2, y + 19}, 22, on ? t.t1 : t.t3, 1.75f);
     c.text({kRailWidth / 2, y + 42}, tr(entry.title_key),
-           {.size = 13, .color = color, .face = on ? Face::Bold : Face::Regular, .align = Align::Center,
+           {.size = 13,
+            .color = color,
+            .face = on ? Face::Bold : Face::Regular,
+            .align = Align::Center,
             .max_width = kRailWidth - 6});
     if (enabled && h.clicked) view.emit(action::ShowScene{std::string(entry.id)});
     y += kRailItem + kRailGap;
@@ -172,11 +179,13 @@ void Shell::draw_rail(View& view, const Session& session, const Settings& settin
   }
   const Vec2 gear{kRailWidth / 2, c.size().y - 32};
   const Rect anchor{gear.x - 18, gear.y - 18, 36, 36};
-  if (view.ui.icon_button("settings", gear, Glyph::Gear, 20, tr("settings.title"))) view.ui.open_popup("settings.popup");
+  if (view.ui.icon_button("settings", gear, Glyph::Gear, 20, tr("settings.title")))
+    view.ui.open_popup("settings.popup");
   draw_settings_popup(view, settings, anchor);
 }
 
-void Shell::draw_top(View& view, Session& session, const Settings& settings, const Scene& scene, bool foldable) {
+void Shell::draw_top(View& view, Session& session, const Settings& settings, const Scene& scene,
+                     bool foldable) {
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
   const Rect box = view.box;
@@ -186,9 +195,15 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
 
   // From the right: help, presenter, theme, language, panel; then the chip that says what this is.
   float x = box.right() - 34;
-  const auto next = [&] { const float at = x; x -= 36; return at; };
-  if (view.ui.icon_button("top.help", {next(), y}, Glyph::Help, 18, tr("top.help"))) view.emit(action::ToggleHelp{});
-  if (view.ui.icon_button("top.presenter", {next(), y}, Glyph::Screen, 18, tr("top.presenter"), session.has_trace()))
+  const auto next = [&] {
+    const float at = x;
+    x -= 36;
+    return at;
+  };
+  if (view.ui.icon_button("top.help", {next(), y}, Glyph::Help, 18, tr("top.help")))
+    view.emit(action::ToggleHelp{});
+  if (view.ui.icon_button("top.presenter", {next(), y}, Glyph::Screen, 18, tr("top.presenter"),
+                          session.has_trace()))
     view.emit(action::TogglePresenter{});
   const bool dark = settings.theme == ThemeChoice::Dark;
   if (view.ui.icon_button("top.theme", {next(), y}, dark ? Glyph::Sun : Glyph::Moon, 20,
@@ -196,7 +211,8 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
     view.emit(action::SetTheme{dark ? ThemeChoice::Light : ThemeChoice::Dark});
   {
     const Vec2 at{next(), y};
-    const Hit h = view.ui.hit("top.language", {at.x - 18, at.y - 18, 36, 36}, {.explain = tr("top.language")});
+    const Hit h =
+        view.ui.hit("top.language", {at.x - 18, at.y - 18, 36, 36}, {.explain = tr("top.language")});
     if (h.hovered) c.rect({at.x - 18, at.y - 18, 36, 36}, {.fill = t.raised, .radius = 8});
     c.text(at, language() == Lang::En ? "EN" : "한",
            {.size = 14, .color = h.hovered ? t.t1 : t.t2, .face = Face::Bold, .align = Align::Center});

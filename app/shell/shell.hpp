@@ -1,5 +1,5 @@
-// The frame around every scene: rail, top bar, stage, inspector, transport; help, settings, notices, the card of a file
-// that cannot be read. It owns no data of the simulation: it reads the Session and emits Actions.
+// The frame around every scene: rail, top bar, stage, inspector, transport; help, settings, notices, the card
+// of a file that cannot be read. It owns no data of the simulation: it reads the Session and emits Actions.
 #pragma once
 
 #include <map>
@@ -23,8 +23,8 @@ inline constexpr float kWideFrom = 1500;
 /// The boxes for a window of this logical size. A presenter has the stage only (and its caption).
 Layout layout_for(Vec2 window, const SceneEntry& scene, bool inspector_folded, bool presenter);
 
-/// The UI scale of a window: 1, 1.25 from 1080 px height, 1.5 from 1440, 2 from 2160, times the user's; never so large
-/// that the smallest layout (1280 × 720) would not fit.
+/// The UI scale of a window: 1, 1.25 from 1080 px height, 1.5 from 1440, 2 from 2160, times the user's; never
+/// so large that the smallest layout (1280 × 720) would not fit.
 float ui_scale_for(int width, int height, float user_scale);
 
 /// Toasts that are on screen.
@@ -37,7 +37,8 @@ class Shell {
  public:
   Shell();
   /// Draws everything of one frame and collects what the person did.
-  void frame(Canvas& canvas, Ui& ui, Session& session, const Settings& settings, double now, Actions& actions);
+  void frame(Canvas& canvas, Ui& ui, Session& session, const Settings& settings, double now,
+             Actions& actions);
 
   bool help_open = false;
   bool presenter = false;

@@ -1,4 +1,5 @@
-// The transport bar: step back, play, step on, clock, timeline with bands, ticks and marks, speed, arrow-key step.
+// The transport bar: step back, play, step on, clock, timeline with bands, ticks and marks, speed, arrow-key
+// step.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -48,13 +49,16 @@ void draw_track(Canvas& c, const Timeline& line, const Track& track, std::int64_
   const Theme& t = c.theme();
   const float head = track.at(now);
   draw_bands(c, line, track, head);
-  for (const std::int64_t tick : line.ticks) c.rect({track.at(tick) - 1, track.y, 2, kTrackHeight}, {.fill = t.panel});
+  for (const std::int64_t tick : line.ticks)
+    c.rect({track.at(tick) - 1, track.y, 2, kTrackHeight}, {.fill = t.panel});
   float last = -1e9f;
   for (const Timeline::Label& label : line.labels) {
     const float x = track.at(label.t), w = c.width(label.text, 13);
     if (x - w / 2 < last + 6) continue;
     c.text({x, track.y + kTrackHeight / 2}, label.text,
-           {.size = 13, .color = label.t < now ? (t.dark ? t.ink : rgb(0xFFFFFF)) : t.t2, .align = Align::Center,
+           {.size = 13,
+            .color = label.t < now ? (t.dark ? t.ink : rgb(0xFFFFFF)) : t.t2,
+            .align = Align::Center,
             .on_shape = true});
     last = x + w / 2;
   }
@@ -92,7 +96,8 @@ void Shell::draw_transport(View& view, const Scene& scene) {
   x += 38;
   const bool playing = playhead.mode == sim::PlayMode::Playing;
   const Rect play{x - 3, y - 23, 46, 46};
-  const Hit h = ui.hit("transport.play", play, {.explain = playing ? tr("transport.pause") : tr("transport.play")});
+  const Hit h =
+      ui.hit("transport.play", play, {.explain = playing ? tr("transport.pause") : tr("transport.play")});
   c.circle({x + 20, y}, 23, h.hovered ? mix(t.accent, t.stage, .12f) : t.accent);
   c.glyph(playing ? Glyph::Pause : Glyph::Play, {x + (playing ? 20 : 21.5f), y}, 20, t.ink);
   if (h.clicked) view.emit(action::TogglePlay{});
@@ -105,8 +110,9 @@ void Shell::draw_transport(View& view, const Scene& scene) {
   x += 44;
 
   const std::string clock = format_clock(playhead.t, view.ctx.end_time);
-  c.text({x, y - 11}, clock,
-         {.size = size_that_fits(c.fonts(), clock, kClockWidth, {26, 22, 18}, Face::Bold), .face = Face::Bold});
+  c.text(
+      {x, y - 11}, clock,
+      {.size = size_that_fits(c.fonts(), clock, kClockWidth, {26, 22, 18}, Face::Bold), .face = Face::Bold});
   c.text({x, y + 15}, tr("transport.of", {format_clock(view.ctx.end_time, view.ctx.end_time)}),
          {.size = 14, .color = t.t2});
 
@@ -116,7 +122,8 @@ void Shell::draw_transport(View& view, const Scene& scene) {
   const Timeline& line = timeline(view.ctx, scene);
   track.from = line.from;
   track.to = std::max(line.to, line.from + 1);
-  const Hit scrub = ui.hit("transport.timeline", {track.x, track.y - 10, track.w, kTrackHeight + 20}, {.least = 36});
+  const Hit scrub =
+      ui.hit("transport.timeline", {track.x, track.y - 10, track.w, kTrackHeight + 20}, {.least = 36});
   if (scrub.pressed || (scrub.held && track.time_at(scrub.mouse.x) != playhead.t))
     view.emit(action::SeekTo{track.time_at(scrub.mouse.x)});
   draw_track(c, line, track, playhead.t);
@@ -143,7 +150,8 @@ void Shell::draw_transport(View& view, const Scene& scene) {
   if (row("transport.unit", y + 14, tr("transport.arrow_keys"), units[static_cast<std::size_t>(unit)].label,
           tr("transport.arrow_explain")))
     ui.open_popup("transport.unit.menu");
-  if (const auto chosen = ui.menu("transport.unit.menu", {right - kRightWidth, y + 1, kRightWidth, 26}, units, unit))
+  if (const auto chosen =
+          ui.menu("transport.unit.menu", {right - kRightWidth, y + 1, kRightWidth, 26}, units, unit))
     view.emit(action::SetStepUnit{static_cast<sim::StepUnit>(*chosen)});
 }
 
@@ -154,7 +162,8 @@ void Shell::draw_speed_popup(View& view, Rect anchor) {
     const sim::Playhead& playhead = view.ctx.playhead;
     c.text({box.x + 16, box.y + 24}, tr("transport.speed"), {.size = 14, .color = t.t3, .face = Face::Bold});
     double speed = playhead.speed * 1e9;
-    c.text({box.right() - 16, box.y + 24}, format_speed(speed), {.size = 15, .face = Face::Bold, .align = Align::Right});
+    c.text({box.right() - 16, box.y + 24}, format_speed(speed),
+           {.size = 15, .face = Face::Bold, .align = Align::Right});
     const double whole = std::max(1.0, static_cast<double>(view.ctx.end_time));
     if (view.ui.slider("transport.speed.slider", {box.x + 16, box.y + 44, box.w - 32, 28}, speed,
                        std::max(0.2, whole / 600), std::max(2.0, whole / 0.5), {.logarithmic = true}))

@@ -196,9 +196,13 @@ AtlasGlyph Fonts::rasterise(const Font& font, std::uint16_t size64, char32_t cod
     atlas_.full = true;
     return out;
   }
-  out = {static_cast<std::uint16_t>(atlas_.shelf_x), static_cast<std::uint16_t>(atlas_.shelf_y),
-         static_cast<std::uint16_t>(w), static_cast<std::uint16_t>(h),
-         static_cast<std::int16_t>(slot->bitmap_left), static_cast<std::int16_t>(-slot->bitmap_top), true};
+  out = {static_cast<std::uint16_t>(atlas_.shelf_x),
+         static_cast<std::uint16_t>(atlas_.shelf_y),
+         static_cast<std::uint16_t>(w),
+         static_cast<std::uint16_t>(h),
+         static_cast<std::int16_t>(slot->bitmap_left),
+         static_cast<std::int16_t>(-slot->bitmap_top),
+         true};
   for (int row = 0; row < h; ++row)
     std::copy_n(bitmap.buffer + row * bitmap.pitch, w,
                 atlas_.pixels.begin() + (atlas_.shelf_y + row) * atlas_.width + atlas_.shelf_x);

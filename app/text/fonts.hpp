@@ -1,6 +1,6 @@
-// The fonts: found by fontconfig, measured and rasterised by FreeType. Measuring needs no ImGui and no window, so
-// that scenes can be laid out in tests. Glyphs are rasterised when they are first drawn, at exactly the size that
-// is drawn, into one atlas that the renderer uploads.
+// The fonts: found by fontconfig, measured and rasterised by FreeType. Measuring needs no ImGui and no
+// window, so that scenes can be laid out in tests. Glyphs are rasterised when they are first drawn, at
+// exactly the size that is drawn, into one atlas that the renderer uploads.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace ringside::app {
 enum class Face : std::uint8_t { Regular, Bold, Mono, MonoBold };
 inline constexpr int kFaceCount = 4;
 
-/// What layout needs: widths in logical pixels of text at an em size. Advances are linear, so a width at another
-/// scale is the same width times the scale.
+/// What layout needs: widths in logical pixels of text at an em size. Advances are linear, so a width at
+/// another scale is the same width times the scale.
 class TextMeasurer {
  public:
   virtual ~TextMeasurer() = default;

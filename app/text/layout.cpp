@@ -8,7 +8,8 @@ namespace {
 constexpr std::string_view kEllipsis = "…";
 
 /// Bytes of the longest beginning that is no wider than `width`; at least one character.
-std::size_t longest_prefix(const TextMeasurer& measure, std::string_view text, float width, float size, Face face) {
+std::size_t longest_prefix(const TextMeasurer& measure, std::string_view text, float width, float size,
+                           Face face) {
   std::size_t end = 0;
   float sum = 0;
   while (end < text.size()) {
@@ -32,8 +33,8 @@ std::string fit(const TextMeasurer& measure, std::string_view text, float width,
   return out + std::string(kEllipsis);
 }
 
-std::vector<std::string> wrap(const TextMeasurer& measure, std::string_view text, float width, float size, Face face,
-                              int max_lines) {
+std::vector<std::string> wrap(const TextMeasurer& measure, std::string_view text, float width, float size,
+                              Face face, int max_lines) {
   std::vector<std::string> lines;
   std::string line;
   const auto flush = [&] {
@@ -65,7 +66,8 @@ std::vector<std::string> wrap(const TextMeasurer& measure, std::string_view text
   }
   if (!line.empty() || lines.empty()) flush();
   if (max_lines > 0 && lines.size() > static_cast<std::size_t>(max_lines)) {
-    std::string rest = lines[static_cast<std::size_t>(max_lines) - 1] + " " + lines[static_cast<std::size_t>(max_lines)];
+    std::string rest =
+        lines[static_cast<std::size_t>(max_lines) - 1] + " " + lines[static_cast<std::size_t>(max_lines)];
     lines.resize(static_cast<std::size_t>(max_lines));
     lines.back() = fit(measure, rest + std::string(kEllipsis), width, size, face);
   }

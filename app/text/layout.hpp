@@ -18,7 +18,8 @@ std::vector<std::string> wrap(const TextMeasurer& measure, std::string_view text
 std::string fit(const TextMeasurer& measure, std::string_view text, float width, float size,
                 Face face = Face::Regular);
 
-/// The largest of the sizes (largest first) at which the text is no wider than `width`; the last one otherwise.
+/// The largest of the sizes (largest first) at which the text is no wider than `width`; the last one
+/// otherwise.
 float size_that_fits(const TextMeasurer& measure, std::string_view text, float width,
                      std::initializer_list<float> sizes, Face face = Face::Regular);
 

@@ -5,11 +5,30 @@
 
 namespace ringside::app {
 
-/// Keys by position, never by letter: under a Hangul input mode a letter key is not that letter. Z, Y, C, A are for
-/// Ctrl combinations, by key code.
+/// Keys by position, never by letter: under a Hangul input mode a letter key is not that letter. Z, Y, C, A
+/// are for Ctrl combinations, by key code.
 enum class Key : std::uint8_t {
-  Space, Left, Right, Up, Down, Home, End, PageUp, PageDown, Enter, Delete, Insert, Tab, Escape, Backspace,
-  F1, F11, Z, Y, C, A,
+  Space,
+  Left,
+  Right,
+  Up,
+  Down,
+  Home,
+  End,
+  PageUp,
+  PageDown,
+  Enter,
+  Delete,
+  Insert,
+  Tab,
+  Escape,
+  Backspace,
+  F1,
+  F11,
+  Z,
+  Y,
+  C,
+  A,
 };
 inline constexpr int kKeyCount = 21;
 

@@ -23,7 +23,8 @@ Rect grown(Rect box, float least) {
 
 }  // namespace
 
-// --- one frame ---------------------------------------------------------------------------------------------------------
+// --- one frame
+// ---------------------------------------------------------------------------------------------------------
 
 void Ui::begin(Canvas& canvas, double now) {
   canvas_ = &canvas;
@@ -85,7 +86,8 @@ void Ui::move_focus() {
   for (const Area& area : last_areas_)
     if (area.focusable && area.layer >= (in_popup ? 1 : 0)) stops.push_back(&area);
   if (stops.empty()) return;
-  const auto here = std::find_if(stops.begin(), stops.end(), [&](const Area* a) { return a->id == focused_; });
+  const auto here =
+      std::find_if(stops.begin(), stops.end(), [&](const Area* a) { return a->id == focused_; });
   const auto count = static_cast<std::ptrdiff_t>(stops.size());
   const std::ptrdiff_t at = here == stops.end() ? (direction > 0 ? -1 : count) : here - stops.begin();
   focused_ = stops[static_cast<std::size_t>((at + direction + count) % count)]->id;
@@ -104,7 +106,8 @@ void Ui::end() {
   areas_.clear();
 }
 
-// --- areas -------------------------------------------------------------------------------------------------------------
+// --- areas
+// -------------------------------------------------------------------------------------------------------------
 
 Hit Ui::hit(std::string_view id, Rect box, const HitStyle& style) {
   const Rect area = canvas_->to_window(grown(box, style.least));
@@ -152,7 +155,8 @@ void Ui::draw_focus(Rect box, float radius) {
   canvas_->rect(box.inset(-4), {.stroke = canvas_->theme().accent, .radius = radius + 4, .width = 2});
 }
 
-// --- keyboard ----------------------------------------------------------------------------------------------------------
+// --- keyboard
+// ----------------------------------------------------------------------------------------------------------
 
 bool Ui::key(Key key) {
   if ((taken_keys_ >> static_cast<int>(key)) & 1u) return false;
@@ -196,7 +200,8 @@ std::vector<std::string> Ui::probe_ids() const {
   return ids;
 }
 
-// --- widgets -----------------------------------------------------------------------------------------------------------
+// --- widgets
+// -----------------------------------------------------------------------------------------------------------
 
 bool Ui::button(std::string_view id, Rect box, std::string_view label, const ButtonStyle& style) {
   const Theme& t = canvas_->theme();
@@ -265,7 +270,8 @@ std::optional<int> Ui::toggle(std::string_view id, Vec2 at, std::span<const std:
   return chosen;
 }
 
-bool Ui::slider(std::string_view id, Rect box, double& value, double least, double most, const SliderStyle& style) {
+bool Ui::slider(std::string_view id, Rect box, double& value, double least, double most,
+                const SliderStyle& style) {
   const Theme& t = canvas_->theme();
   const Hit h = hit(id, box, {.least = kLeastTarget, .takes_arrows = true, .explain = style.explain});
   const auto to_unit = [&](double v) {
@@ -308,7 +314,8 @@ bool Ui::commit_editor(std::string_view id, Rect box, std::string& value) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(8 * k, 0));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0f);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1, 1));
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(0, std::max(0.0f, (w.h * k - ImGui::GetFontSize()) / 2)));
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
+                      ImVec2(0, std::max(0.0f, (w.h * k - ImGui::GetFontSize()) / 2)));
   ImGui::PushStyleColor(ImGuiCol_FrameBg, ImVec4(0, 0, 0, 0));
   ImGui::PushStyleColor(ImGuiCol_Text, color(t.t1));
   ImGui::PushStyleColor(ImGuiCol_TextSelectedBg, color(fade(t.t2, .35f)));
@@ -342,8 +349,12 @@ bool Ui::text_field(std::string_view id, Rect box, std::string& value, float siz
   const Theme& t = canvas_->theme();
   const Hit h = hit(id, box, {.least = 24, .explain = explain});
   const bool editing = editing_ == id;
-  canvas_->rect(box, {.fill = editing ? t.stage : h.hovered ? t.raised : t.card,
-                      .stroke = editing ? t.t1 : t.edge, .radius = 6, .width = editing ? 2.0f : 1.0f});
+  canvas_->rect(box, {.fill = editing     ? t.stage
+                              : h.hovered ? t.raised
+                                          : t.card,
+                      .stroke = editing ? t.t1 : t.edge,
+                      .radius = 6,
+                      .width = editing ? 2.0f : 1.0f});
   if (editing) return commit_editor(id, box, value);
   canvas_->text({box.x + 8, box.y + box.h / 2}, fit(canvas_->fonts(), value, box.w - 16, size),
                 {.size = size, .color = t.t1});
@@ -377,12 +388,15 @@ bool Ui::number_field(std::string_view id, Rect box, double& value, double least
       value = std::isnan(typed) ? typed : std::clamp(typed, least, most);
   }
   if (!unit.empty() && !editing)
-    canvas_->text({inner.right() - 8, box.y + box.h / 2}, unit, {.size = 14, .color = t.t3, .align = Align::Right});
+    canvas_->text({inner.right() - 8, box.y + box.h / 2}, unit,
+                  {.size = 14, .color = t.t3, .align = Align::Right});
   int direction = 0;
   if (steppers) {
     const float y = box.y + box.h / 2;
-    if (icon_button(field + ".less", {inner.right() + 16, y}, Glyph::Minus, 12, {}, value > least)) direction = -1;
-    if (icon_button(field + ".more", {inner.right() + 46, y}, Glyph::Plus, 12, {}, value < most)) direction = 1;
+    if (icon_button(field + ".less", {inner.right() + 16, y}, Glyph::Minus, 12, {}, value > least))
+      direction = -1;
+    if (icon_button(field + ".more", {inner.right() + 46, y}, Glyph::Plus, 12, {}, value < most))
+      direction = 1;
   }
   if (focused_ == field && !typing()) {
     if (key(Key::Up)) direction = 1;
@@ -396,13 +410,18 @@ bool Ui::number_field(std::string_view id, Rect box, double& value, double least
   return value != before && !(std::isnan(value) && std::isnan(before));
 }
 
-bool Ui::checkbox(std::string_view id, Vec2 at, std::string_view label, bool& value, std::string_view explain) {
+bool Ui::checkbox(std::string_view id, Vec2 at, std::string_view label, bool& value,
+                  std::string_view explain) {
   const Theme& t = canvas_->theme();
   const float w = 30 + canvas_->width(label, 14);
   const Hit h = hit(id, {at.x, at.y - 14, w, 28}, {.least = 28, .explain = explain});
   const Rect box{at.x, at.y - 9, 18, 18};
-  canvas_->rect(box, {.fill = value ? t.accent : h.hovered ? t.raised : t.card,
-                      .stroke = value ? t.accent : t.edge, .radius = 4, .width = 1.5f});
+  canvas_->rect(box, {.fill = value       ? t.accent
+                              : h.hovered ? t.raised
+                                          : t.card,
+                      .stroke = value ? t.accent : t.edge,
+                      .radius = 4,
+                      .width = 1.5f});
   if (value) canvas_->glyph(Glyph::Check, box.center(), 11, t.ink, 2);
   canvas_->text({at.x + 28, at.y}, label, {.size = 14, .color = t.t1});
   if (h.clicked) value = !value;
@@ -414,9 +433,9 @@ std::optional<int> Ui::select(std::string_view id, Rect box, std::span<const Men
   const Theme& t = canvas_->theme();
   const Hit h = hit(id, box, {.explain = explain});
   canvas_->rect(box, {.fill = h.hovered ? t.raised : t.card, .stroke = t.edge, .radius = 6});
-  const std::string_view label =
-      current >= 0 && current < static_cast<int>(items.size()) ? std::string_view(items[static_cast<std::size_t>(current)].label)
-                                                               : std::string_view();
+  const std::string_view label = current >= 0 && current < static_cast<int>(items.size())
+                                     ? std::string_view(items[static_cast<std::size_t>(current)].label)
+                                     : std::string_view();
   canvas_->text({box.x + 10, box.y + box.h / 2}, fit(canvas_->fonts(), label, box.w - 40, 15), {.size = 15});
   canvas_->glyph(Glyph::Down, {box.right() - 16, box.y + box.h / 2}, 11, t.t2, 1.75f);
   const std::string menu_id = std::string(id) + ".menu";
@@ -424,7 +443,8 @@ std::optional<int> Ui::select(std::string_view id, Rect box, std::span<const Men
   return menu(menu_id, box, items, current);
 }
 
-// --- overlays ----------------------------------------------------------------------------------------------------------
+// --- overlays
+// ----------------------------------------------------------------------------------------------------------
 
 void Ui::open_popup(std::string_view id) {
   open_popup_ = std::string(id);
@@ -531,7 +551,8 @@ void Ui::draw_explanation() {
   float w = 0;
   for (const std::string& line : lines) w = std::max(w, canvas_->width(line, kSize));
   const Vec2 size{w + 24, kLine * static_cast<float>(lines.size()) + 16};
-  const Rect box = place_popup({.id = {}, .anchor = {mouse_.x, explanation_box_.y, 1, explanation_box_.h}, .size = size});
+  const Rect box =
+      place_popup({.id = {}, .anchor = {mouse_.x, explanation_box_.y, 1, explanation_box_.h}, .size = size});
   canvas_->push_layer();
   canvas_->push_layer();
   canvas_->rect(box, {.fill = t.accent, .radius = 8});

@@ -1,6 +1,6 @@
-// Widgets that react: they draw through the Canvas, register a hit area by a language-neutral id, and tell what
-// happened. Hit areas are painter's order: what is drawn later lies on top. Focus, hover explanations and menus are
-// kept here. Nothing here knows about simulations.
+// Widgets that react: they draw through the Canvas, register a hit area by a language-neutral id, and tell
+// what happened. Hit areas are painter's order: what is drawn later lies on top. Focus, hover explanations
+// and menus are kept here. Nothing here knows about simulations.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct Hit {
 
 struct HitStyle {
   bool focusable = true;
-  float least = 0;        // the hit area is at least so wide and high
-  bool takes_arrows = false;  // while focused, left/right belong to it
+  float least = 0;                // the hit area is at least so wide and high
+  bool takes_arrows = false;      // while focused, left/right belong to it
   std::string_view explain = {};  // one sentence, shown on hover
 };
 
@@ -52,7 +52,8 @@ struct MenuItem {
 
 class Ui {
  public:
-  // --- one frame -----------------------------------------------------------------------------------------------------
+  // --- one frame
+  // -----------------------------------------------------------------------------------------------------
   /// `now` = wall seconds (0 in --render); reads ImGui's input.
   void begin(Canvas& canvas, double now);
   /// Draws open menus, popups and the hover explanation on top.
@@ -60,46 +61,54 @@ class Ui {
   Canvas& canvas() { return *canvas_; }
   double now() const { return now_; }
 
-  // --- areas ---------------------------------------------------------------------------------------------------------
-  /// Registers an area and tells what the mouse and the keyboard do with it. Draw first, or draw with the answer.
+  // --- areas
+  // ---------------------------------------------------------------------------------------------------------
+  /// Registers an area and tells what the mouse and the keyboard do with it. Draw first, or draw with the
+  /// answer.
   Hit hit(std::string_view id, Rect box, const HitStyle& style = {});
   /// A sentence that is shown while the mouse rests on the box (areas on top win). No click, no focus.
   void explain(Rect box, std::string_view sentence);
 
-  // --- widgets -------------------------------------------------------------------------------------------------------
+  // --- widgets
+  // -------------------------------------------------------------------------------------------------------
   bool button(std::string_view id, Rect box, std::string_view label, const ButtonStyle& style = {});
   /// A glyph without a frame; hit area at least 36 × 36.
   bool icon_button(std::string_view id, Vec2 center, Glyph glyph, float size, std::string_view explain,
                    bool enabled = true);
-  /// Two or more choices in one frame, the chosen one is ink; `at` = left (or right), middle. Returns the index that
-  /// was chosen now.
+  /// Two or more choices in one frame, the chosen one is ink; `at` = left (or right), middle. Returns the
+  /// index that was chosen now.
   std::optional<int> toggle(std::string_view id, Vec2 at, std::span<const std::string> labels, int current,
                             Align align = Align::Left, float* width = nullptr, float height = 36);
   /// True if the value changed. Arrow keys move it by 1/20 when focused.
-  bool slider(std::string_view id, Rect box, double& value, double least, double most, const SliderStyle& style = {});
-  /// A number to click and type (also "NaN", "inf"); up and down arrows change it by `step` when focused. True once,
-  /// when a new value is committed.
+  bool slider(std::string_view id, Rect box, double& value, double least, double most,
+              const SliderStyle& style = {});
+  /// A number to click and type (also "NaN", "inf"); up and down arrows change it by `step` when focused.
+  /// True once, when a new value is committed.
   bool number_field(std::string_view id, Rect box, double& value, double least, double most, double step = 1,
                     std::string_view unit = {}, std::string_view explain = {});
   /// Any short text (a cell's value). True when committed.
-  bool text_field(std::string_view id, Rect box, std::string& value, float size = 16, std::string_view explain = {});
-  bool checkbox(std::string_view id, Vec2 at, std::string_view label, bool& value, std::string_view explain = {});
+  bool text_field(std::string_view id, Rect box, std::string& value, float size = 16,
+                  std::string_view explain = {});
+  bool checkbox(std::string_view id, Vec2 at, std::string_view label, bool& value,
+                std::string_view explain = {});
   /// A field that shows the current choice and opens a list. Returns the index that was chosen now.
   std::optional<int> select(std::string_view id, Rect box, std::span<const MenuItem> items, int current,
                             std::string_view explain = {});
 
-  // --- overlays ------------------------------------------------------------------------------------------------------
+  // --- overlays
+  // ------------------------------------------------------------------------------------------------------
   void open_popup(std::string_view id);
   void close_popup();
   bool popup_open(std::string_view id) const { return open_popup_ == id; }
   bool any_popup_open() const { return !open_popup_.empty(); }
-  /// While `id` is open: draws a panel of this size near the anchor, on top, at the end of this frame. What `content`
-  /// captures must live until then.
+  /// While `id` is open: draws a panel of this size near the anchor, on top, at the end of this frame. What
+  /// `content` captures must live until then.
   void popup(std::string_view id, Rect anchor, Vec2 size, std::function<void(Rect)> content);
   /// A list near the anchor while `id` is open; the choice is returned in the frame after the click.
   std::optional<int> menu(std::string_view id, Rect anchor, std::span<const MenuItem> items, int current);
 
-  // --- keyboard ------------------------------------------------------------------------------------------------------
+  // --- keyboard
+  // ------------------------------------------------------------------------------------------------------
   /// True if the key went down and no widget has taken it.
   bool key(Key key);
   /// A widget took the key: nobody else sees it in this frame.
@@ -114,7 +123,8 @@ class Ui {
   /// Wheel movement over the box in this frame, if nothing on top wants it.
   float wheel(Rect box) const;
 
-  // --- the frame loop ------------------------------------------------------------------------------------------------
+  // --- the frame loop
+  // ------------------------------------------------------------------------------------------------
   /// Something moves: draw another frame without waiting for input.
   void keep_moving() { moving_ = true; }
   bool moving() const { return moving_; }
@@ -122,7 +132,8 @@ class Ui {
   void wake_in(double seconds);
   double next_wake() const { return next_wake_; }
 
-  // --- tests ---------------------------------------------------------------------------------------------------------
+  // --- tests
+  // ---------------------------------------------------------------------------------------------------------
   /// Where the widget was in the last finished frame, in logical window pixels.
   std::optional<Rect> probe(std::string_view id) const;
   std::vector<std::string> probe_ids() const;
