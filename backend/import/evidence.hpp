@@ -139,6 +139,8 @@ enum class FactKind : std::uint8_t {
   RasMissing,        // named = ranks whose data is missing
   RasDead,           // named or host/pid: unreachable
   RasError,          // named = ranks with an asynchronous error: name
+  InspectorLate,     // named = the rank that is last in most collectives: value of limit of them, x = ms that others wait
+  InspectorBehind,   // named = a rank whose records end at an earlier collective (seq) than the others'
 };
 
 /// One side of a mismatch, as the wrapper or a dump prints it. Empty strings: not given.

@@ -223,6 +223,7 @@ InputKind classify(std::string_view head, bool whole) {
     if (kind != InputKind::TextLog) return kind;
   }
   const std::string_view begin = head.substr(0, 4096);
+  if (begin.front() == '[' && has(begin.substr(0, 200), "] PEER_")) return InputKind::RasEvents;
   if (has(begin, "Job summary") && has(begin, "NCCL version")) return InputKind::RasText;
   if (looks_binary(begin)) return InputKind::Binary;
   return InputKind::TextLog;
