@@ -43,6 +43,8 @@ class PlainData {
     std::optional<double> real() const;  // Int or Real
     std::optional<bool> boolean() const;
     std::string_view text() const;  // empty when it is not text
+    /// The same for every reference to one shared value, so that work on it can be done once.
+    Id id() const { return id_; }
 
    private:
     friend class PlainData;

@@ -1,0 +1,629 @@
+#include "backend/import/fr_diagnosis.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "sim/base/text.hpp"
+
+namespace ringside::backend {
+namespace {
+
+using sim::Confidence;
+using sim::Diagnosis;
+using sim::DiagnosisKind;
+using sim::ToolVerdict;
+
+constexpr std::size_t kShownRanks = 16;
+
+std::string list(const std::vector<int>& ranks) {
+  std::string out;
+  for (std::size_t i = 0; i < ranks.size() && i < kShownRanks; ++i)
+    out += (i > 0 ? ", " : "") + std::to_string(ranks[i]);
+  if (ranks.size() > kShownRanks) out += " … (" + std::to_string(ranks.size()) + ")";
+  return out;
+}
+std::string ranks_word(const std::vector<int>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + list(ranks);
+}
+
+std::vector<int> without(const std::vector<int>& ranks, const std::vector<int>& taken) {
+  std::vector<int> out;
+  std::set_difference(ranks.begin(), ranks.end(), taken.begin(), taken.end(), std::back_inserter(out));
+  return out;
+}
+
+class Reasoner {
+ public:
+  explicit Reasoner(const FlightRecorder& recorder)
+      : recorder_(recorder), graph_(wait_graph(recorder)), mismatches_(find_mismatches(recorder)) {}
+
+  Diagnosis run() {
+    const std::vector<int> expected = recorder_.expected_ranks();
+    out_.world_size = static_cast<std::int64_t>(expected.size());
+    out_.waits_for = graph_.edges();
+    for (const auto& dump : recorder_.dumps) with_dump_.push_back(dump.rank);
+    no_dump_ = without(expected, with_dump_);
+    if (recorder_.dumps.empty()) {
+      nothing("No dump could be read.");
+    } else if (!by_mismatch(true) && !by_roots() && !by_cycle() && !by_joined() && !by_mismatch(false)) {
+      by_counters();
+    }
+    finish();
+    return std::move(out_);
+  }
+
+ private:
+  // Words
+
+  std::string group_name(std::uint32_t id) const {
+    const FrGroup& group = recorder_.groups[id];
+    return group.desc.empty() || group.desc == "undefined" ? "group " + group.name
+                                                           : group.desc + " (group " + group.name + ")";
+  }
+  std::string call_text(const FrOp& op) const {
+    return std::string(recorder_.text(op.op)) + (op.p2p ? ", p2p call " : ", call ") +
+           std::to_string(op.seq) + " of " + group_name(op.group);
+  }
+  const FrOp* op_of(const FrNode& node) const {
+    return node.op < 0 ? nullptr : &graph_.ops[static_cast<std::size_t>(node.op)];
+  }
+  void evidence(int rank, std::string text) {
+    const FrDump* dump = recorder_.dump_of(rank);
+    sim::Evidence line;
+    line.file = dump != nullptr ? dump->file : "";
+    line.text = std::move(text);
+    out_.evidence.push_back(std::move(line));
+  }
+  std::string site_of(const FrEntry* call) const {
+    return call == nullptr || call->site == 0 ? "" : ", called in " + std::string(recorder_.text(call->site));
+  }
+  void nothing(std::string what) {
+    out_.kind = DiagnosisKind::Unknown;
+    out_.confidence = Confidence::Unknown;
+    out_.first_cause.what = std::move(what);
+  }
+  void blame(DiagnosisKind kind, std::vector<int> culprits, Confidence confidence, std::string what) {
+    out_.kind = kind;
+    out_.confidence = confidence;
+    out_.culprits = std::move(culprits);
+    if (out_.culprits.size() == 1) out_.first_cause.rank = out_.culprits.front();
+    out_.first_cause.what = std::move(what);
+  }
+  void alternative(DiagnosisKind kind, std::vector<int> culprits, std::string why_not) {
+    out_.alternatives.push_back({kind, std::move(culprits), std::move(why_not)});
+  }
+
+  bool by_mismatch(bool unfinished);
+  bool by_roots();
+  bool by_extra_call();
+  bool by_cycle();
+  bool by_joined();
+  void by_counters();
+  void roots_evidence(const std::vector<int>& roots);
+  void blame_no_dump(const std::vector<int>& roots);
+  void blame_present(const std::vector<int>& roots);
+  void torchfrtrace();
+  void torchfrtrace_on_mismatch(const FrMismatch& mismatch);
+  void steps();
+  void finish();
+
+  const FlightRecorder& recorder_;
+  WaitGraph graph_;
+  std::vector<FrMismatch> mismatches_;
+  std::vector<int> with_dump_;
+  std::vector<int> no_dump_;
+  const FrMismatch* decided_by_ = nullptr;
+  Diagnosis out_;
+};
+
+/// Unfinished: ranks wait in a call that they have all joined, and it differs. Otherwise one that has passed:
+/// it cannot be what hangs, unless the same ranks are also behind (a skipped call shows twice).
+bool Reasoner::by_mismatch(bool unfinished) {
+  const FrMismatch* mismatch = nullptr;
+  for (const auto& candidate : mismatches_) {
+    // A shape that differs with equal counts moves the same bytes and stops nobody. A shifted sequence pairs
+    // calls that may all finish, and hangs at its end, in the same group.
+    const bool waits_there = std::any_of(graph_.ops.begin(), graph_.ops.end(), [&](const FrOp& op) {
+      return op.group == candidate.group && !op.p2p;
+    });
+    const bool shifted = candidate.kind == DiagnosisKind::SequenceMismatch && waits_there;
+    const bool explains =
+        shifted || (candidate.unfinished && (candidate.counts_differ || graph_.roots.empty()));
+    if (unfinished ? explains : !candidate.unfinished) {
+      mismatch = &candidate;
+      break;
+    }
+  }
+  if (mismatch == nullptr) return false;
+  decided_by_ = mismatch;
+  const std::string where = "call " + std::to_string(mismatch->seq) + " of " + group_name(mismatch->group);
+  std::string what = mismatch->odd.empty()
+                         ? "Ranks differ in " + where + ", and no side has a majority"
+                         : "In " + where + ", " + ranks_word(mismatch->odd) +
+                               (mismatch->odd.size() == 1 ? " differs" : " differ") + " from the others";
+  if (!mismatch->how.empty())
+    what += ": " + std::string(mismatch->odd.size() == 1 ? "it " : "they ") + mismatch->how;
+  const bool certain = !mismatch->odd.empty() && mismatch->unfinished;
+  blame(mismatch->kind, mismatch->odd,
+        mismatch->odd.empty() ? Confidence::Unknown
+        : certain             ? Confidence::Certain
+                              : Confidence::Likely,
+        what + ".");
+  out_.first_cause.seq = mismatch->seq;
+  for (const auto& [call, ranks] : mismatch->sides)
+    evidence(ranks.front(), ranks_word(ranks) + " made " + call + " as " + where);
+  if (mismatch->odd.empty())
+    for (const int rank : mismatch->candidates) {
+      if (out_.alternatives.size() >= kShownRanks) break;
+      alternative(mismatch->kind, {rank},
+                  "possible: with as many ranks on each side, the dumps cannot tell which one is wrong");
+    }
+  if (mismatch->kind == DiagnosisKind::ShapeMismatch && !mismatch->odd.empty())
+    alternative(
+        DiagnosisKind::SequenceMismatch, mismatch->odd,
+        "possible if the call was made once more or left out there; the calls that follow do not show it");
+  if (!mismatch->unfinished) {
+    alternative(DiagnosisKind::None, {},
+                "the call has finished on all ranks; it may be meant so, check the numbers");
+  }
+  return true;
+}
+
+void Reasoner::roots_evidence(const std::vector<int>& roots) {
+  std::size_t shown = 0;
+  for (const int rank : roots) {
+    if (++shown > kShownRanks) break;
+    const FrNode& node = *graph_.node(rank);
+    if (node.stand == FrStand::NoDump) {
+      evidence(rank, "rank " + std::to_string(rank) + " is waited for and has no dump");
+    } else if (node.stand == FrStand::Stuck) {
+      const FrOp& op = *op_of(node);
+      evidence(rank, "rank " + std::to_string(rank) + " is still in " + call_text(op) + ", which " +
+                         ranks_word(op.ahead) + (op.ahead.size() == 1 ? " has" : " have") + " finished" +
+                         site_of(node.call));
+    } else {
+      evidence(rank,
+               "rank " + std::to_string(rank) + " has no unfinished call: every call that it made is done");
+    }
+  }
+  // The calls in which they are missed, those with most waiters first.
+  std::vector<const FrOp*> ops;
+  for (const auto& op : graph_.ops) {
+    const bool names = std::any_of(op.missing.begin(), op.missing.end(), [&](int rank) {
+      return std::binary_search(roots.begin(), roots.end(), rank);
+    });
+    if (names) ops.push_back(&op);
+  }
+  std::stable_sort(ops.begin(), ops.end(),
+                   [](const FrOp* a, const FrOp* b) { return a->waiters.size() > b->waiters.size(); });
+  for (std::size_t i = 0; i < ops.size() && i < 8; ++i) {
+    const FrOp& op = *ops[i];
+    evidence(op.waiters.front(),
+             ranks_word(op.waiters) + (op.waiters.size() == 1 ? " waits in " : " wait in ") + call_text(op) +
+                 " for " + ranks_word(op.missing) + site_of(graph_.node(op.waiters.front())->call));
+  }
+}
+
+/// One rank waits in a call that none of the others (three or more in the group) has made, and they have
+/// nothing to do: then they are not all late, but one is ahead.
+bool Reasoner::by_extra_call() {
+  for (const auto& op : graph_.ops) {
+    if (op.p2p || op.waiters.size() != 1 || op.missing.size() < 2 || op.missing != graph_.roots) continue;
+    const bool idle = std::all_of(op.missing.begin(), op.missing.end(),
+                                  [&](int rank) { return graph_.node(rank)->stand == FrStand::Idle; });
+    if (!idle || !op.unseen.empty()) continue;
+    blame(DiagnosisKind::SequenceMismatch, op.waiters, Confidence::Likely,
+          "Only rank " + std::to_string(op.waiters.front()) + " made " + call_text(op) +
+              "; all the others have finished what they called: it made one call more.");
+    out_.first_cause.seq = op.seq;
+    evidence(op.waiters.front(), "rank " + list(op.waiters) + " waits alone in " + call_text(op) +
+                                     site_of(graph_.node(op.waiters.front())->call));
+    roots_evidence(graph_.roots);
+    alternative(DiagnosisKind::HangRankMissing, op.missing,
+                "possible only if all of them stopped at once before the same call, for example in one slow "
+                "file system");
+    return true;
+  }
+  return false;
+}
+
+void Reasoner::blame_no_dump(const std::vector<int>& roots) {
+  // A handful without a dump are dead; when most of the job was not collected, nothing follows from a missing
+  // file.
+  const bool few = no_dump_.size() <= std::max<std::size_t>(8, recorder_.dumps.size() / 4);
+  roots_evidence(roots);
+  if (!few || roots.size() > recorder_.dumps.size()) {
+    nothing("The others wait for ranks without a dump, but dumps of " + std::to_string(no_dump_.size()) +
+            " of " + std::to_string(out_.world_size) +
+            " ranks are missing, so it cannot be told which of them failed.");
+    alternative(DiagnosisKind::RankCrash, roots,
+                "possible: they are waited for and their dumps are not here");
+    return;
+  }
+  blame(DiagnosisKind::RankCrash, roots, Confidence::Likely,
+        "The others wait for " + ranks_word(roots) + (roots.size() == 1 ? ", which" : ", which all") +
+            " left no dump: a dead process writes none, a frozen one still does.");
+  alternative(DiagnosisKind::HangRankMissing, roots,
+              "possible if the whole process was stopped (SIGSTOP), or its dump was not copied");
+}
+
+void Reasoner::blame_present(const std::vector<int>& roots) {
+  std::vector<int> stuck;
+  std::vector<int> idle;
+  std::vector<int> dead;
+  for (const int rank : roots) {
+    const FrStand stand = graph_.node(rank)->stand;
+    (stand == FrStand::Stuck ? stuck : stand == FrStand::Idle ? idle : dead).push_back(rank);
+  }
+  std::string what;
+  if (!idle.empty())
+    what += "The job waits for " + ranks_word(idle) + ", " + (idle.size() == 1 ? "which has" : "which have") +
+            " no call running: the host side stands still (Python frozen, data loader, an exception).";
+  if (!stuck.empty())
+    what += std::string(what.empty() ? "" : " ") + "The GPU or stream of " + ranks_word(stuck) +
+            " does not move: the other members have finished the call that " +
+            (stuck.size() == 1 ? "it is" : "they are") + " still in.";
+  if (!dead.empty())
+    what += " " + std::string("R") + ranks_word(dead).substr(1) + (dead.size() == 1 ? " has" : " have") +
+            " no dump.";
+  // Half of a group of two, or more, missing: the counters name those behind, and no more than that.
+  bool minority = true;
+  for (const auto& op : graph_.ops)
+    if (!op.p2p && !op.missing.empty() &&
+        std::includes(roots.begin(), roots.end(), op.missing.begin(), op.missing.end()))
+      minority = minority && op.missing.size() < recorder_.groups[op.group].ranks.size() - op.missing.size();
+  const bool certain = dead.empty() && minority;
+  blame(DiagnosisKind::HangRankMissing, roots, certain ? Confidence::Certain : Confidence::Likely,
+        std::move(what));
+  roots_evidence(roots);
+  if (!stuck.empty())
+    alternative(DiagnosisKind::GpuHw, stuck,
+                "possible: a dump does not show why a GPU stops; an Xid in the kernel log would");
+  if (!idle.empty())
+    alternative(DiagnosisKind::SequenceMismatch, idle,
+                "possible if the program left out a call there; the host stack tells");
+}
+
+bool Reasoner::by_roots() {
+  if (graph_.roots.empty()) return false;
+  if (by_extra_call()) return true;
+  const bool all_dead = std::all_of(graph_.roots.begin(), graph_.roots.end(),
+                                    [&](int rank) { return graph_.node(rank)->stand == FrStand::NoDump; });
+  std::vector<int> roots = graph_.roots;
+  if (all_dead) {
+    blame_no_dump(roots);
+  } else {
+    // Without most dumps, those that are there decide alone.
+    if (no_dump_.size() > std::max<std::size_t>(8, recorder_.dumps.size() / 4))
+      roots = without(roots, no_dump_);
+    blame_present(roots);
+  }
+  return true;
+}
+
+bool Reasoner::by_cycle() {
+  if (graph_.cycles.empty()) return false;
+  const std::vector<int>& circle = graph_.cycles.front();
+  std::vector<std::pair<const FrOp*, std::vector<int>>> sides;
+  for (const int rank : circle) {
+    const FrOp* op = op_of(*graph_.node(rank));
+    const auto same =
+        std::find_if(sides.begin(), sides.end(), [&](const auto& side) { return side.first == op; });
+    if (same == sides.end()) {
+      sides.emplace_back(op, std::vector<int>{rank});
+    } else {
+      same->second.push_back(rank);
+    }
+  }
+  std::stable_sort(sides.begin(), sides.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  std::vector<int> odd;
+  if (sides.front().second.size() * 2 > circle.size()) odd = without(circle, sides.front().second);
+  blame(
+      DiagnosisKind::CollectiveOrder, odd, odd.empty() ? Confidence::Unknown : Confidence::Likely,
+      "R" + ranks_word(circle).substr(1) +
+          " wait for each other in a circle: they make the same calls in different orders" +
+          (odd.empty() ? "."
+                       : ", and " + ranks_word(odd) + (odd.size() == 1 ? " is" : " are") + " the minority."));
+  for (std::size_t i = 0; i < sides.size() && i < kShownRanks; ++i)
+    evidence(sides[i].second.front(),
+             ranks_word(sides[i].second) + (sides[i].second.size() == 1 ? " waits in " : " wait in ") +
+                 call_text(*sides[i].first) + " for " + ranks_word(sides[i].first->missing) +
+                 site_of(graph_.node(sides[i].second.front())->call));
+  if (odd.empty())
+    for (std::size_t i = 0; i < circle.size() && i < kShownRanks; ++i)
+      alternative(DiagnosisKind::CollectiveOrder, {circle[i]}, "possible: the circle has no majority");
+  return true;
+}
+
+/// Nobody is missing, and the call does not end. With timing on, a rank on which it has not even started is
+/// the one whose stream is blocked.
+bool Reasoner::by_joined() {
+  if (graph_.all_joined.empty()) return false;
+  for (const auto& op : graph_.ops) {
+    if (op.p2p || !op.missing.empty() || !op.ahead.empty() || op.waiters.size() < 3) continue;
+    std::vector<int> waiting;
+    for (const int rank : op.waiters)
+      if (graph_.node(rank)->call->state != FrState::Started) waiting.push_back(rank);
+    if (waiting.empty() || waiting.size() * 2 >= op.waiters.size()) continue;
+    blame(DiagnosisKind::HangRankMissing, waiting, Confidence::Likely,
+          "All ranks have called " + call_text(op) + ", but on " + ranks_word(waiting) +
+              " it has not started: the stream is blocked there.");
+    out_.first_cause.seq = op.seq;
+    evidence(waiting.front(), ranks_word(waiting) + ": scheduled; the other members: started");
+    return true;
+  }
+  nothing(
+      "All members have joined the calls that do not end, and the calls agree: nobody is missing. That is a "
+      "network, a GPU, or dumps "
+      "taken while the job was moving.");
+  for (const auto& op : graph_.ops) {
+    if (op.missing.empty() && op.ahead.empty() && out_.evidence.size() < 8)
+      evidence(op.waiters.front(), ranks_word(op.waiters) +
+                                       (op.waiters.size() == 1 ? " is in " : " are in ") + call_text(op) +
+                                       "; every member has joined it");
+  }
+  return true;
+}
+
+/// Nothing waits for anybody: a difference in the counters of one group is all that is left.
+void Reasoner::by_counters() {
+  std::vector<FrCallIndex> indices;
+  for (const auto& dump : recorder_.dumps) indices.emplace_back(dump);
+  for (std::uint32_t group = 0; group < recorder_.groups.size(); ++group) {
+    std::int64_t most = -1;
+    std::vector<int> behind;
+    std::vector<int> members;
+    for (const int pass : {0, 1}) {
+      for (std::size_t i = 0; i < indices.size(); ++i) {
+        const auto& ranks = recorder_.groups[group].ranks;
+        if (std::find(ranks.begin(), ranks.end(), recorder_.dumps[i].rank) == ranks.end()) continue;
+        const std::int64_t enqueued = indices[i].enqueued(group);
+        if (pass == 0) most = std::max(most, enqueued);
+        if (pass == 1) members.push_back(recorder_.dumps[i].rank);
+        if (pass == 1 && enqueued >= 0 && enqueued < most) behind.push_back(recorder_.dumps[i].rank);
+      }
+    }
+    if (behind.empty() || behind.size() * 2 >= members.size()) continue;
+    blame(DiagnosisKind::HangRankMissing, behind, Confidence::Likely,
+          "R" + ranks_word(behind).substr(1) + " made fewer calls than the others in " + group_name(group) +
+              ".");
+    out_.first_cause.seq = most;
+    evidence(behind.front(),
+             ranks_word(behind) + ": fewer than " + std::to_string(most) + " calls in " + group_name(group));
+    return;
+  }
+  std::vector<int> stuck;
+  for (const auto& node : graph_.nodes)
+    if (node.stand == FrStand::Stuck) stuck.push_back(node.rank);
+  if (!stuck.empty()) {
+    nothing(
+        "Some ranks have finished a call that others are still in, and nobody waits for those: a state alone "
+        "names nobody, the dumps may "
+        "have been taken at different moments.");
+    roots_evidence(stuck);
+    alternative(DiagnosisKind::HangRankMissing, stuck,
+                "possible if a later dump shows them in the same call");
+    return;
+  }
+  if (!no_dump_.empty()) {
+    nothing("The dumps that are here show nothing unfinished; those of " + ranks_word(no_dump_) +
+            " are missing.");
+    alternative(DiagnosisKind::RankCrash, no_dump_, "possible: no dump of it is here");
+    return;
+  }
+  blame(DiagnosisKind::None, {}, Confidence::Likely,
+        "Nothing is unfinished and all counters agree: at the time of the dumps no rank waited for another.");
+  evidence(with_dump_.front(), ranks_word(with_dump_) + ": every call that was made is done");
+}
+
+/// torchfrtrace compares all with the first rank of a call, and lists the ranks that have no entry for it.
+void Reasoner::torchfrtrace_on_mismatch(const FrMismatch& mismatch) {
+  const auto first =
+      std::min_element(mismatch.sides.begin(), mismatch.sides.end(),
+                       [](const auto& a, const auto& b) { return a.second.front() < b.second.front(); });
+  std::vector<int> named;
+  for (const auto& side : mismatch.sides)
+    if (&side != &*first) named.insert(named.end(), side.second.begin(), side.second.end());
+  std::sort(named.begin(), named.end());
+  const std::string error = mismatch.sides.front().first.substr(0, mismatch.sides.front().first.find(' ')) !=
+                                    mismatch.sides[1].first.substr(0, mismatch.sides[1].first.find(' '))
+                                ? "COLLECTIVE_TYPE_MISMATCH"
+                            : mismatch.kind == DiagnosisKind::DtypeMismatch ? "COLLECTIVE_DTYPE_MISMATCH"
+                                                                            : "SIZE_OR_SYNTAX_MISMATCH";
+  const bool right = !mismatch.odd.empty() && named == mismatch.odd;
+  std::string text = "Collective sequence number: " + std::to_string(mismatch.seq) +
+                     " has errors; Culprit rank " + list(named) + "; Error type: " + error;
+  if (!right)
+    text +=
+        mismatch.odd.empty()
+            ? ". It takes the first rank as innocent; with no majority nothing supports that"
+            : ". It takes the first rank as innocent, which here is the odd one, and so blames the others";
+  out_.tools_would_say.push_back(
+      {"torchfrtrace", std::move(text), right ? ToolVerdict::Right : ToolVerdict::Misleading});
+}
+
+void Reasoner::torchfrtrace() {
+  if (decided_by_ != nullptr) return torchfrtrace_on_mismatch(*decided_by_);
+  // It stops at the first call that not all members have an entry for; a rank that finished it counts as
+  // missing as well when its dump holds only active calls.
+  const FrOp* first = nullptr;
+  std::vector<int> named;
+  for (const auto& op : graph_.ops) {
+    if (op.p2p || (first != nullptr && first->waiters.front() <= op.waiters.front())) continue;
+    std::vector<int> joined;
+    for (const auto& dump : recorder_.dumps)
+      if (FrCallIndex(dump).find(op.group, op.seq) != nullptr) joined.push_back(dump.rank);
+    std::vector<int> members = recorder_.groups[op.group].ranks;
+    std::sort(members.begin(), members.end());
+    std::vector<int> absent = without(members, joined);
+    if (absent.empty()) continue;
+    first = &op;
+    named = std::move(absent);
+  }
+  if (first == nullptr) {
+    if (!graph_.ops.empty())
+      out_.tools_would_say.push_back(
+          {"torchfrtrace",
+           "names nobody: it compares collectives call by call, and where all have an "
+           "entry only their states differ",
+           ToolVerdict::Silent});
+    return;
+  }
+  const bool right = named == out_.culprits;
+  std::string text = "Not all ranks joining collective, sequence number: " + std::to_string(first->seq) +
+                     ", missing ranks: {" + list(named) + "}";
+  if (!right)
+    text += out_.kind == DiagnosisKind::CollectiveOrder
+                ? ". Calls in another order look like missing ranks to it"
+                : ". It looks at one call of one group and does not follow who waits for whom";
+  out_.tools_would_say.push_back(
+      {"torchfrtrace", std::move(text), right ? ToolVerdict::Right : ToolVerdict::Misleading});
+}
+
+void Reasoner::steps() {
+  auto& steps = out_.next_steps;
+  const std::string who = out_.culprits.empty() ? "the ranks named above" : ranks_word(out_.culprits);
+  switch (out_.kind) {
+    case DiagnosisKind::HangRankMissing:
+      steps.push_back("Read the host stack of " + who + ": py-spy dump --native --pid <pid>");
+      if (!out_.alternatives.empty() && out_.alternatives.front().kind == DiagnosisKind::GpuHw) {
+        steps.push_back("On the node of " + who + ": dmesg | grep -i xid");
+        steps.push_back("On the same node: nvidia-smi -q -d ECC,ROW_REMAPPER,PERFORMANCE");
+      }
+      break;
+    case DiagnosisKind::RankCrash:
+      steps.push_back("Read the log of " + who +
+                      " above its first line about a connection or NCCL, and the exit code");
+      steps.push_back("On its node: dmesg | grep -i -e xid -e oom");
+      break;
+    case DiagnosisKind::ShapeMismatch:
+    case DiagnosisKind::DtypeMismatch:
+    case DiagnosisKind::CollectiveOrder:
+    case DiagnosisKind::SequenceMismatch:
+      steps.push_back(
+          "Run a few training steps with TORCH_DISTRIBUTED_DEBUG=DETAIL: the mismatch is then an error with "
+          "both sides");
+      steps.push_back("Find what " + who +
+                      " does otherwise before that call: a condition on rank, data or parameters");
+      break;
+    case DiagnosisKind::None:
+      return;
+    default:
+      steps.push_back(
+          "Collect the dumps of all ranks: TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1");
+      steps.push_back(
+          "Read the kernel log of every node (Xid, AER, port errors) and the logs of the ranks without a "
+          "dump");
+  }
+}
+
+void Reasoner::finish() {
+  std::sort(out_.culprits.begin(), out_.culprits.end());
+  std::vector<int> waiting;
+  for (const auto& node : graph_.nodes)
+    if (node.stand == FrStand::Waits || node.stand == FrStand::AllJoined) waiting.push_back(node.rank);
+  if (decided_by_ != nullptr)
+    for (const auto& side : decided_by_->sides)
+      waiting.insert(waiting.end(), side.second.begin(), side.second.end());
+  std::sort(waiting.begin(), waiting.end());
+  waiting.erase(std::unique(waiting.begin(), waiting.end()), waiting.end());
+  if (!out_.culprits.empty()) out_.victims = without(waiting, out_.culprits);
+  torchfrtrace();
+  steps();
+}
+
+/// The name of an operation as the watchdog prints it.
+std::string op_type(std::string_view op) {
+  static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"all_reduce", "ALLREDUCE"},
+      {"all_gather", "ALLGATHER"},
+      {"_all_gather_base", "_ALLGATHER_BASE"},
+      {"all_to_all", "ALLTOALL"},
+      {"alltoall_base", "ALLTOALL_BASE"}};
+  for (const auto& [name, type] : kNames)
+    if (name == op) return std::string(type);
+  std::string out(op);
+  for (char& c : out)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return out;
+}
+
+CallPrint print_of(const FlightRecorder& recorder, const FrMismatch& mismatch, std::size_t side) {
+  CallPrint out;
+  const FrDump* dump = recorder.dump_of(mismatch.sides[side].second.front());
+  const FrEntry* entry = FrCallIndex(*dump).find(mismatch.group, mismatch.seq);
+  if (entry == nullptr) return out;
+  out.seq = entry->seq;
+  out.op = op_type(recorder.text(entry->op));
+  out.shape = recorder.text(entry->input_sizes);
+  out.dtype = recorder.text(entry->input_dtypes);
+  return out;
+}
+
+}  // namespace
+
+Diagnosis diagnose(const FlightRecorder& recorder) {
+  return Reasoner(recorder).run();
+}
+
+void append_facts(const FlightRecorder& recorder, Facts& facts) {
+  const Diagnosis verdict = diagnose(recorder);
+  facts.world_size = std::max(facts.world_size, verdict.world_size);
+  if (verdict.kind == DiagnosisKind::None || recorder.dumps.empty()) return;
+  Fact fact;
+  fact.layer = Layer::FlightRecorder;
+  fact.role = Role::Names;
+  fact.file = facts.add_file(verdict.evidence.empty() || verdict.evidence.front().file.empty()
+                                 ? recorder.dumps.front().file
+                                 : verdict.evidence.front().file);
+  fact.text = verdict.first_cause.what.substr(0, kMaxFactText);
+  fact.named = verdict.culprits;
+  const auto mismatches = find_mismatches(recorder);
+  const auto decided = std::find_if(mismatches.begin(), mismatches.end(), [&](const FrMismatch& mismatch) {
+    return mismatch.kind == verdict.kind && mismatch.seq == verdict.first_cause.seq;
+  });
+  const WaitGraph graph = wait_graph(recorder);
+  if (decided != mismatches.end()) {
+    fact.kind = FactKind::FrMismatch;
+    fact.name = decided->kind == DiagnosisKind::ShapeMismatch     ? "shape"
+                : decided->kind == DiagnosisKind::DtypeMismatch   ? "dtype"
+                : decided->kind == DiagnosisKind::CollectiveOrder ? "order"
+                                                                  : "sequence";
+    fact.mine = print_of(recorder, *decided, 0);
+    fact.theirs = print_of(recorder, *decided, 1);
+    fact.pg = recorder.groups[decided->group].name;
+    fact.pg_name = recorder.groups[decided->group].desc;
+    fact.seq = decided->seq;
+    fact.op = fact.mine.op;
+  } else if (!verdict.culprits.empty()) {
+    const bool missing =
+        verdict.kind == DiagnosisKind::HangRankMissing || verdict.kind == DiagnosisKind::RankCrash;
+    fact.kind = missing ? FactKind::FrMissing : FactKind::FrMismatch;
+    const FrNode* node = graph.node(verdict.culprits.front());
+    if (missing && node != nullptr)
+      fact.name = node->stand == FrStand::NoDump ? "no dump"
+                  : node->stand == FrStand::Idle ? "idle"
+                                                 : "stuck";
+    else if (!missing)
+      fact.name = verdict.kind == DiagnosisKind::CollectiveOrder ? "order" : "sequence";
+    // The call in which most ranks miss them.
+    const FrOp* most = nullptr;
+    for (const auto& op : graph.ops) {
+      const bool names = std::binary_search(op.missing.begin(), op.missing.end(), verdict.culprits.front());
+      if (names && (most == nullptr || op.waiters.size() > most->waiters.size())) most = &op;
+    }
+    if (most != nullptr) {
+      fact.pg = recorder.groups[most->group].name;
+      fact.pg_name = recorder.groups[most->group].desc;
+      fact.seq = most->seq;
+      fact.op = op_type(recorder.text(most->op));
+    }
+  } else {
+    fact.kind = FactKind::FrState;
+  }
+  facts.facts.push_back(std::move(fact));
+}
+
+}  // namespace ringside::backend
