@@ -147,20 +147,24 @@ class ByValues {
   }
 
  private:
-  static constexpr std::int64_t kBlockBytes = 8192;  // the few slots of a ring stay in the first-level cache
+  static constexpr std::size_t kBlockBytes = 8192;  // the few slots of a ring stay in the first-level cache
 
   void run_chunk(const ValueProgram& program, std::uint32_t index) {
     const Chunk& chunk = schedule_.chunks.chunks[index];
     const Compiled compiled = compile(program, static_cast<std::uint32_t>(inputs_.size()), prepares_);
-    block_ = std::min(kBlockBytes / element_, std::max<std::int64_t>(chunk.count, 1));
-    slots_.resize(compiled.slots * static_cast<std::size_t>(block_ * element_));
+    // In bytes, unsigned: a block never ends in the middle of an element.
+    const auto begin = static_cast<std::size_t>(chunk.offset * element_);
+    const auto end = begin + static_cast<std::size_t>(chunk.count * element_);
+    block_bytes_ = std::min(kBlockBytes, end - begin);
+    slots_.resize(compiled.slots * block_bytes_);
     if (want_digests_) {
       value_digest_.assign(compiled.slot.size(), 0);
       travels_.assign(compiled.slot.size(), false);
       for (const std::uint32_t value : program.travels) travels_[value] = true;
     }
-    for (std::int64_t done = 0; done < chunk.count; done += block_) {
-      run_block(program, compiled, chunk, done, std::min(block_, chunk.count - done));
+    for (std::size_t at = begin; at < end; at += block_bytes_) {
+      const auto first_element = static_cast<std::int64_t>(at - begin) / element_;
+      run_block(program, compiled, at, std::min(block_bytes_, end - at), first_element);
     }
     if (!want_digests_) return;
     const auto transfers = schedule_.transfers_into(index);
@@ -169,12 +173,10 @@ class ByValues {
     }
   }
 
-  void run_block(const ValueProgram& program, const Compiled& compiled, const Chunk& chunk, std::int64_t done,
-                 std::int64_t count) {
-    const auto bytes = static_cast<std::size_t>(count * element_);
-    const auto at = static_cast<std::size_t>((chunk.offset + done) * element_);
+  void run_block(const ValueProgram& program, const Compiled& compiled, std::size_t at, std::size_t bytes,
+                 std::int64_t first_element) {
     const auto slot = [&](std::uint32_t value) {
-      return Bytes(slots_).subspan(compiled.slot[value] * static_cast<std::size_t>(block_ * element_), bytes);
+      return Bytes(slots_).subspan(compiled.slot[value] * block_bytes_, bytes);
     };
     const auto read = [&](std::uint32_t value) -> ConstBytes {
       if (compiled.slot[value] == kNoSlot) return ConstBytes(inputs_[value]->data).subspan(at, bytes);
@@ -198,7 +200,7 @@ class ByValues {
           break;
       }
       if (want_digests_ && travels_[step.value])
-        value_digest_[step.value] += digest_of(dtype_, read(step.value), done);
+        value_digest_[step.value] += digest_of(dtype_, read(step.value), first_element);
     }
     for (std::size_t tensor = 0; tensor < out_.size(); ++tensor) {
       const Bytes to = Bytes(out_[tensor]->data).subspan(at, bytes);
@@ -213,7 +215,7 @@ class ByValues {
   DType dtype_;
   std::int64_t element_;
   bool prepares_, want_digests_;
-  std::int64_t block_ = 1;
+  std::size_t block_bytes_ = 0;
   std::vector<std::uint32_t> first_ranks_;  // per result tensor: a rank that holds it
   Numbers numbers_;
   std::vector<std::shared_ptr<Tensor>> out_;
