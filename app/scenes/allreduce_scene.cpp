@@ -1,0 +1,228 @@
+// The AllReduce scene: a ring of GPUs with their numbers, what flies between them, and each addition where it happens.
+#include <algorithm>
+#include <memory>
+
+#include "app/draw/parts.hpp"
+#include "app/i18n/i18n.hpp"
+#include "app/scenes/allreduce_edit.hpp"
+#include "app/scenes/allreduce_inspector.hpp"
+#include "sim/collective/executor.hpp"
+
+namespace ringside::app {
+namespace {
+
+constexpr std::int64_t kReadableNumbers = std::int64_t{1} << 22;  // of all ranks, made again to read single elements
+constexpr double kTooFast = 4;  // ring steps a second from which on sums are not shown
+constexpr const char* kEditPopup = "allreduce.cell";
+
+/// Reads single elements of big tensors: from the inputs along the schedule.
+class Elements {
+ public:
+  void open(const SceneContext& ctx, const TransferTable& table) {
+    if (generation_ == ctx.generation && schedule_) {
+      table_ = &table;
+      return;
+    }
+    generation_ = ctx.generation;
+    table_ = &table;
+    schedule_.reset();
+    inputs_.clear();
+    const sim::Scenario* s = ctx.scenario;
+    if (s == nullptr || s->tensor.values == sim::ValueSource::None || !s->faults.empty()) return;
+    const bool listed = !s->tensor.list.empty();
+    if (!listed && s->tensor.shape.count() * s->world_size() > kReadableNumbers) return;
+    inputs_ = sim::make_inputs(*s);
+    schedule_ = sim::make_schedule(s->schedule_request());
+    op_ = s->collective.op;
+  }
+  std::optional<sim::Scalar> read(int rank, std::int64_t element, int after_transfer) const {
+    if (!schedule_ || static_cast<std::size_t>(rank) >= inputs_.size()) return std::nullopt;
+    const std::size_t done = after_transfer < 0 ? 0 : place_of(table_->all()[static_cast<std::size_t>(after_transfer)]) + 1;
+    return sim::element_after(*schedule_, op_, inputs_, rank, element, done);
+  }
+
+ private:
+  /// Where a recorded transfer stands in the schedule.
+  std::size_t place_of(const TransferRecord& r) const {
+    const auto& all = schedule_->transfers;
+    const auto first = std::lower_bound(all.begin(), all.end(), r.step, [](const sim::Transfer& t, std::uint32_t step) { return t.step < step; });
+    for (auto at = first; at != all.end() && at->step == r.step; ++at)
+      if (at->chunk == r.chunk && at->src == r.src && at->dst == r.dst) return static_cast<std::size_t>(at - all.begin());
+    return 0;
+  }
+
+  std::uint64_t generation_ = ~std::uint64_t{0};
+  const TransferTable* table_ = nullptr;
+  std::optional<sim::Schedule> schedule_;
+  std::vector<std::shared_ptr<const sim::Tensor>> inputs_;
+  sim::ReduceOp op_ = sim::ReduceOp::Sum;
+};
+
+class AllReduceScene : public Scene {
+ public:
+  void prepare(const SceneContext& ctx) override {
+    table_.update(ctx.trace, ctx.frame.collective.coll, ctx.generation);
+    const bool big = ctx.frame.collective.coll != sim::kNone && ctx.trace.collective(ctx.frame.collective.coll).count > sim::Sample::kAllUpTo;
+    reader_ = nullptr;
+    if (big) {
+      elements_.open(ctx, table_);
+      reader_ = [this](int rank, std::int64_t element, int after) { return elements_.read(rank, element, after); };
+    }
+    ring_ = make_view(ctx.trace, ctx.frame, table_, {.tensor = figure_.tensor, .element = reader_});
+    const int close_up = ctx.selection.rank >= 0 ? ctx.selection.rank : 0;
+    layout_ = make_layout(ring_, {0, 0, ctx.stage.x, ctx.stage.y}, ctx.measure,
+                          {.row = figure_.row, .presenter = ctx.presenter, .close_up = close_up, .show_sums = !too_fast(ctx)});
+  }
+
+  void draw(View& view) override {
+    emit_pending(view);
+    RingLayout placed = layout_;
+    placed.origin = placed.origin + Vec2{view.box.x, view.box.y};
+    const FigureAnswer answer = draw_figure(view, ring_, placed, figure_);
+    if (answer.tensor) figure_.tensor = *answer.tensor;
+    if (answer.row) figure_.row = *answer.row;
+    if (answer.tensor || answer.row) view.ui.keep_moving();
+    if (answer.clicked_rank >= 0) on_click(view, answer);
+    cell_popup(view);
+  }
+
+  void inspector(View& view) override {
+    panel_.tensor = figure_.tensor;
+    draw_inspector(view, ring_, table_, reader_, panel_);
+  }
+
+  bool key(Key key, View& view) override {
+    if (key != Key::Escape) return false;
+    if (view.ctx.selection == Selection{}) return false;
+    view.emit(action::Select{});
+    return true;
+  }
+
+  std::string caption(const SceneContext&) const override {
+    std::string out;
+    for (const Sentence& s : ring_.now) {
+      const std::string text = sentence_text(s);
+      if (out.empty()) out = text;
+    }
+    return out;
+  }
+
+  std::string caption_detail(const SceneContext&) const override {
+    if (ring_.kind != ViewKind::Chunks) return {};
+    return tr("allreduce.log.done", {std::to_string(ring_.transfers_done), std::to_string(ring_.transfers_total)});
+  }
+
+ private:
+  /// The numbers of one cell that can be typed over: the rank's own ones.
+  struct CellEdit {
+    int rank = -1;
+    std::int64_t offset = 0, count = 0;
+    std::vector<std::string> texts;
+    Rect anchor;
+    std::uint32_t chunk = 0;
+    bool bad = false;
+  };
+
+  bool too_fast(const SceneContext& ctx) const {
+    if (ctx.playhead.mode != sim::PlayMode::Playing || ring_.steps == 0 || ring_.ended <= ring_.started) return false;
+    const double per_step = static_cast<double>(ring_.ended - ring_.started) / ring_.steps;
+    return ctx.playhead.speed * 1e9 / per_step > kTooFast;
+  }
+
+  void on_click(View& view, const FigureAnswer& answer) {
+    Selection selection = view.ctx.selection;
+    selection.rank = answer.clicked_rank;
+    selection.chunk = answer.clicked_chunk;
+    view.emit(action::Select{selection});
+    const bool editable = view.ctx.can.can_edit() && view.ctx.scenario != nullptr && !view.ctx.presenter;
+    if (answer.clicked_chunk < 0 || !answer.clicked_box || !editable) return;
+    open_cell(view, answer);
+  }
+
+  void open_cell(View& view, const FigureAnswer& answer) {
+    constexpr std::int64_t kMost = 8;
+    const auto chunk = static_cast<std::uint32_t>(answer.clicked_chunk);
+    const sim::Chunk& part = ring_.info.chunks.chunks[chunk];
+    if (part.count == 0 || part.count > kMost || view.ctx.scenario->tensor.values == sim::ValueSource::None) return;
+    const auto inputs = input_texts(*view.ctx.scenario, answer.clicked_rank, part);
+    if (inputs.empty()) return;
+    cell_ = {.rank = answer.clicked_rank, .offset = part.offset, .count = part.count, .texts = inputs,
+             .anchor = *answer.clicked_box, .chunk = chunk};
+    view.ui.open_popup(kEditPopup);
+    view.ui.keep_moving();
+  }
+
+  static std::vector<std::string> input_texts(const sim::Scenario& s, int rank, const sim::Chunk& part) {
+    std::vector<std::string> out;
+    const bool listed = !s.tensor.list.empty();
+    if (!listed && s.tensor.shape.count() * s.world_size() > kReadableNumbers) return out;
+    const auto inputs = listed ? s.tensor.list : sim::make_inputs(s);
+    if (static_cast<std::size_t>(rank) >= inputs.size()) return out;
+    for (std::int64_t i = 0; i < part.count; ++i) {
+      std::string text;
+      sim::append_scalar(text, inputs[static_cast<std::size_t>(rank)]->at(part.offset + i));
+      out.push_back(std::move(text));
+    }
+    return out;
+  }
+
+  /// Drawn at the end of the frame, on top: what it decides is emitted in the next one.
+  void cell_popup(View& view) {
+    if (cell_.rank < 0 || !view.ui.popup_open(kEditPopup)) return;
+    const float row = 36;
+    const float h = 48 + row * static_cast<float>(cell_.count) + (cell_.bad ? 26.0f : 6.0f);
+    Ui* ui = &view.ui;
+    const sim::DType dtype = view.ctx.scenario->tensor.dtype;
+    view.ui.popup(kEditPopup, cell_.anchor, {236, h}, [this, ui, dtype, row](Rect box) {
+      Canvas& c = ui->canvas();
+      c.text({box.x + 14, box.y + 22}, tr("allreduce.edit.own_title", {parts::rank_name(cell_.rank), chunk_name(cell_.chunk)}),
+             {.size = 14, .color = c.theme().t2, .face = Face::Bold, .max_width = box.w - 20});
+      float y = box.y + 40;
+      for (std::size_t i = 0; i < cell_.texts.size(); ++i) {
+        c.text({box.x + 14, y + row / 2 - 2}, "[" + std::to_string(cell_.offset + static_cast<std::int64_t>(i)) + "]", {.size = 14, .color = c.theme().t3});
+        const std::string id = "allreduce.cell.value" + std::to_string(i);
+        if (ui->text_field(id, {box.x + 76, y, box.w - 90, row - 5}, cell_.texts[i], 16, tr("allreduce.edit.value_explain")))
+          commit(i, dtype);
+        y += row;
+      }
+      if (cell_.bad) c.text({box.x + 14, y + 8}, tr("allreduce.edit.not_a_number"), {.size = 14, .color = c.theme().stall_text});
+    });
+  }
+
+  void commit(std::size_t i, sim::DType dtype) {
+    const auto value = edit::read_number(cell_.texts[i], dtype);
+    cell_.bad = !value;
+    if (!value) return;
+    const int rank = cell_.rank;
+    const std::int64_t element = cell_.offset + static_cast<std::int64_t>(i);
+    std::string text;
+    sim::append_scalar(text, *value);
+    cell_.texts[i] = text;
+    const sim::Scalar number = *value;
+    pending_.push_back(edit::action_for("R" + std::to_string(rank) + "[" + std::to_string(element) + "]=" + text,
+                                        [rank, element, number](sim::Scenario& s) { edit::set_value(s, rank, element, number); }));
+  }
+
+  void emit_pending(View& view) {
+    for (action::EditScenario& e : pending_) view.emit(std::move(e));
+    pending_.clear();
+  }
+
+  TransferTable table_;
+  Elements elements_;
+  ElementReader reader_;
+  RingView ring_;
+  RingLayout layout_;
+  FigureState figure_;
+  InspectorState panel_;
+  CellEdit cell_;
+  std::vector<action::EditScenario> pending_;
+};
+
+}  // namespace
+
+std::unique_ptr<Scene> make_allreduce_scene() {
+  return std::make_unique<AllReduceScene>();
+}
+
+}  // namespace ringside::app
