@@ -152,10 +152,10 @@ void draw_cell(const Pen& p, const CellBox& box, int rank, std::size_t shown) {
   if (box.glyph && l.glyph != Glyph::None && box.label)
     c.glyph(l.glyph, {b.right() - 14, b.y + 13}, l.glyph == Glyph::Send || l.glyph == Glyph::Receive ? 11 : 12, l.glyph_color,
             l.glyph == Glyph::Plus || l.glyph == Glyph::Check ? 2.0f : 0.0f);
-  const Rect inner{b.x + 3, b.y + (box.label ? 23.0f : 3.0f), b.w - 6, b.h - (box.label ? 23.0f : 3.0f) - (box.bar ? (b.h >= 76 ? 20.0f : 11.0f) : 3.0f)};
+  const Rect inner{b.x + 3, b.y + (box.label ? 23.0f : 2.0f), b.w - 6, b.h - (box.label ? 23.0f : 2.0f) - (box.bar ? (b.h >= 76 ? 20.0f : 9.0f) : 3.0f)};
   draw_content(c, box.content, cell.numbers, inner, p.most, l.number, l.face);
   if (box.bar) {
-    const float h = b.h >= 76 ? 8 : 5, side = b.w >= 56 ? 8.0f : 4.0f;
+    const float h = b.h >= 76 ? 8 : 4, side = b.w >= 56 ? 8.0f : 4.0f;
     draw_contributions(c, {b.x + side, b.bottom() - h - (b.h >= 76 ? 8.0f : 4.0f), b.w - 2 * side, h}, cell.contributions,
                        p.ring.world, l.alpha);
   }
@@ -517,17 +517,16 @@ void draw_sum_bar(const Pen& p, const SumBox& s, Vec2 middle, std::uint64_t have
 void draw_sum_row(const Pen& p, const SumView& sum, const SumBox& s) {
   Canvas& c = p.c;
   const std::uint64_t have[3] = {sum.arrived_from, sum.own_from, sum.arrived_from | sum.own_from};
-  const char* captions[3] = {"allreduce.sum.arrived", "allreduce.sum.own", "allreduce.sum.new"};
   const Color quiet = mix(p.t.ink, p.t.accent, .25f);
   const float number_y = s.box.y + 8 + s.size * .58f;
   const float bar_y = s.box.y + 8 + s.size * 1.2f + s.segment_height / 2 + 2;
   const float op_width = std::max(s.size * 1.05f, c.width(s.op, s.size * .9f) + 8);
-  float x = s.box.x + 14;
+  float x = s.box.x + s.pad;
   for (int i = 0; i < 3; ++i) {
     const float m = x + s.widths[i] / 2;
     c.text({m, number_y}, s.texts[i], {.size = s.size, .color = p.t.ink, .face = Face::Bold, .align = Align::Center});
     if (s.bars) draw_sum_bar(p, s, {m, bar_y}, have[i]);
-    if (s.captions) c.text({m, s.box.bottom() - 16}, tr(captions[i]), {.size = 13, .color = quiet, .align = Align::Center});
+    if (s.captions) c.text({m, s.box.bottom() - 16}, tr(kSumCaptions[i]), {.size = 13, .color = quiet, .align = Align::Center});
     x += s.widths[i];
     if (i == 2) break;
     const float w = i == 0 ? op_width : s.size * 1.05f;
@@ -643,7 +642,7 @@ void draw_legend(const Pen& p, float x, float right) {
       c.rect({x, y - 6, 13, 12}, {.fill = p.t.rank(r), .radius = 2});
       x += 15;
     }
-    x += 12;
+    x += 9;
   } else {
     for (int i = 0; i < 5; ++i) {
       c.rect({x, y - 7, 14, 14}, {.fill = mix(p.t.raised, p.t.edge, static_cast<float>(i) * .2f), .radius = 2});
@@ -667,7 +666,7 @@ void draw_legend(const Pen& p, float x, float right) {
     c.rect({x, y - 9, 18, 18}, {.stroke = l.stroke, .radius = 4, .width = l.width, .dash = l.dash.on > 0 ? Dash{3, 3} : Dash{}});
     c.glyph(l.glyph, {x + 9, y}, 10, l.glyph_color, 1.6f);
     c.text({x + 25, y}, word, {.size = size, .color = p.t.t2});
-    x += w + 14;
+    x += w + 11;
   }
 }
 
@@ -683,7 +682,7 @@ void draw_controls(const Pen& p, FigureAnswer& answer) {
     right -= w + 10;
     const std::array<std::string, 2> shape = {tr("allreduce.toggle.ring"), tr("allreduce.toggle.row")};
     if (const auto chosen = p.view.ui.toggle("allreduce.shape", {right, y}, shape, p.state.row ? 1 : 0, Align::Right, &w)) answer.row = *chosen == 1;
-    right -= w + 12;
+    right -= w + 10;
   }
   draw_legend(p, 24, right);
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "app/i18n/i18n.hpp"
 #include "app/scenes/allreduce_layout.hpp"
 #include "app/text/layout.hpp"
 
@@ -106,13 +107,14 @@ std::string op_text(sim::ReduceOp op) {
 }
 
 /// Sizes of a sum written in a row at a number size; w = total.
-float row_width(const SumBox& s, float size, float caption_width, const TextMeasurer& m, float (&widths)[3]) {
+float row_width(const SumBox& s, float size, const TextMeasurer& m, float (&widths)[3]) {
   float total = 0;
   for (int i = 0; i < 3; ++i) {
-    widths[i] = std::max({s.segment_width + 4, width_of(m, s.texts[i], size), caption_width});
+    const float caption = s.captions ? m.width(tr(kSumCaptions[i]), 13) : 0;
+    widths[i] = std::max({s.segment_width + 4, width_of(m, s.texts[i], size), caption});
     total += widths[i];
   }
-  return total + size * 1.05f + std::max(size * 1.05f, m.width(s.op, size * .9f) + 8) + 28;
+  return total + size * 1.05f + std::max(size * 1.05f, m.width(s.op, size * .9f) + 8) + 2 * s.pad;
 }
 
 float row_height(const SumBox& s, float size) {
@@ -161,15 +163,15 @@ SumBox fit_sum(const RingView& view, const SumView& sum, Vec2 center, Vec2 room,
   out.texts[1] = text(sum.own, true);
   out.texts[2] = text(sum.result, false);
   out.op = op_text(view.info.op);
-  out.segment_width = std::clamp(view.world <= 8 ? static_cast<float>(view.world) * 11.0f : 40.0f, 24.0f, largest * 1.8f);
+  out.segment_width = std::clamp(view.world <= 8 ? static_cast<float>(view.world) * 10.5f : 40.0f, 24.0f, largest * 1.8f);
   out.segment_height = largest > 30 ? 18.0f : largest > 22 ? 9.0f : 5.0f;
-  const float caption_width = 52;
+  out.pad = largest > 30 ? 14.0f : 9.0f;
   for (const int drop : {0, 1, 2}) {  // captions go first, then the bars
     out.captions = drop == 0 && largest >= 22 && smallest <= 13.01f;
     out.bars = drop < 2;
     if (drop == 0 && !out.captions) continue;
     for (float size = largest; size >= std::max(smallest, largest * .62f); size -= 1) {
-      const float w = row_width(out, size, out.captions ? caption_width : 0, m, out.widths), h = row_height(out, size);
+      const float w = row_width(out, size, m, out.widths), h = row_height(out, size);
       if (w > room.x || h > room.y) continue;
       out.size = size;
       out.box = {center.x - w / 2, center.y - h / 2, w, h};
@@ -196,7 +198,7 @@ SumBox fit_sum(const RingView& view, const SumView& sum, Vec2 center, Vec2 room,
   out.bars = false;
   const float w = room.x - sign - 16;
   if (w < smallest * 2 || column_height(out, smallest) > room.y + .5f) {
-    out.box = {};
+    out.box = Rect();
     return out;
   }
   for (std::string& t : out.texts) t = shortened(m, t, w, smallest);

@@ -56,7 +56,7 @@ CellBox make_cell(const Making& m, Rect box, const CellView* cell, float largest
   if (m.options.presenter) out.label = box.h >= 84 && box.w >= 56;
   out.glyph = out.label || (box.w >= 52 && box.h >= 40);
   out.bar = box.w >= 26 && box.h >= 34;
-  const float top = out.label ? label + 10 : 3, bottom = out.bar ? (box.h >= 76 ? 20.0f : 11.0f) : 3;
+  const float top = out.label ? label + 10 : 2, bottom = out.bar ? (box.h >= 76 ? 20.0f : 9.0f) : 3;
   const Rect inner{box.x + 3, box.y + top, box.w - 6, box.h - top - bottom};
   if (cell != nullptr) out.content = fit_numbers(cell->numbers, inner, largest, m.smallest, m.measure);
   return out;
@@ -383,7 +383,7 @@ SumBox sum_on_link(const Making& m, const SumView& sum) {
   const float card_height = m.out.cards[static_cast<std::size_t>(sum.dst)].box.h;
   Vec2 room;
   if (horizontal) {
-    room = {length_of(d) - (big ? 20.0f : 16.0f), std::min(card_height, 120.0f)};
+    room = {length_of(d) - (big ? 15.0f : 14.0f), std::min(card_height, 120.0f)};
     if (m.view.world == 2) room.y = 90;
     if (m.out.form == Form::OneNumber) room.y = 112;
   } else {
@@ -403,7 +403,7 @@ SumBox sum_on_link(const Making& m, const SumView& sum) {
 SumBox sum_in_columns(const Making& m, const SumView& sum) {
   const CardBox &from = m.out.cards[static_cast<std::size_t>(sum.src)], &to = m.out.cards[static_cast<std::size_t>(sum.dst)];
   const std::size_t shown = m.view.shown(sum.chunk);
-  if (shown >= to.cells.size()) return {};
+  if (shown >= to.cells.size()) return SumBox();
   const Rect cell = to.cells[shown].box;
   const bool around = sum.dst < sum.src;
   const float gap = m.out.cards.size() > 1 ? m.out.cards[1].box.x - m.out.cards[0].box.right() : 0;
@@ -413,7 +413,7 @@ SumBox sum_in_columns(const Making& m, const SumView& sum) {
     box.points = Heading::Right;
     return box;
   }
-  return {};  // no room: the cell is lit, the log has the sum
+  return SumBox();  // no room: the cell is lit, the log has the sum
 }
 
 void place_sums(Making& m) {

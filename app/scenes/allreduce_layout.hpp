@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/draw/geometry.hpp"
@@ -47,55 +48,58 @@ struct PlacedText {
 
 /// The inside of a cell: one number, several, a heat map, or only their range.
 struct CellContent {
-  std::vector<PlacedText> texts;
+  std::vector<PlacedText> texts{};
   bool heat = false;
   int heat_columns = 0, heat_rows = 0;
 };
 
 struct CellBox {
-  Rect box;
+  Rect box{};
   bool label = false, bar = false, glyph = false;  // room for the chunk's name, the contributions, the state
-  CellContent content;
+  CellContent content{};
 };
 
 struct CardBox {
   int rank = 0;
-  Rect box;
+  Rect box{};
   bool header = false;           // room for the tag and what the rank does
   float tag_size = 14;
-  std::vector<CellBox> cells;    // over view.chunks; empty in Squares
+  std::vector<CellBox> cells{};    // over view.chunks; empty in Squares
 };
 
 struct LinkBox {
   int src = 0, dst = 0;
-  Path path;
+  Path path{};
   float width = 4;
   int chevrons = 0;
-  Rect label;  // room for "NVLink · 3.4 μs"; w = 0: none
+  Rect label{};  // room for "NVLink · 3.4 μs"; w = 0: none
 };
+
+/// Keys of the captions under a sum: arrived, own, new.
+inline constexpr std::string_view kSumCaptions[3] = {"allreduce.sum.arrived", "allreduce.sum.own", "allreduce.sum.new"};
 
 enum class Heading : std::uint8_t { None, Right, Left, Down, Up };
 
 struct SumBox {
-  Rect box;                    // w = 0: not drawn (no room, or too fast)
+  Rect box{};                    // w = 0: not drawn (no room, or too fast)
   bool column = false;         // written one under the other
   bool captions = false, bars = false;
   float size = 25;             // of the numbers
-  float segment_width = 42, segment_height = 8;
+  float segment_width = 42, segment_height = 8, pad = 14;
   float widths[3] = {};        // arrived, own, new
   Heading points = Heading::None;
-  std::string texts[3];
+  std::string texts[3]{};
   bool cut = false;
-  std::string op;              // "+", "×", "min", "max"
+  std::string op{};              // "+", "×", "min", "max"
 };
 
 struct TileBox {
-  Rect box;
-  CellContent content;
+  Rect box{};
+  CellContent content{};
   bool label = false, bar = false;
-  Vec2 direction;
+  Vec2 direction{};
   float tail = 0;    // its length
-  Rect note;         // "67 %": beside the tile; w = 0: none
+  Rect note{};         // "67 %": beside the tile; w = 0: none
   bool note_right_aligned = false;
 };
 

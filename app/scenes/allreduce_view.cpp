@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "sim/tensor/reduce.hpp"
+
 namespace ringside::app {
 namespace {
 
@@ -89,6 +91,7 @@ void set_facts(RingView& view, const Moment& m) {
   view.ring = view.info.algorithm == sim::Algorithm::Ring;
   view.steps = view.info.steps;
   view.reduce_steps = view.info.reduce_steps;
+  if (!view.ring && !m.table.all().empty()) view.root = m.table.all().front().dst;
   view.divides = view.info.op == sim::ReduceOp::SumThenDivide ||
                  (view.info.op == sim::ReduceOp::Avg && !sim::is_floating(view.info.dtype));
   if (view.world == 1) {
@@ -306,7 +309,7 @@ void set_progress(RingView& view, const Moment& m) {
   const std::int64_t t = m.frame.t;
   for (const TransferRecord& r : m.table.all()) {
     const bool empty = view.info.chunks.chunks[r.chunk].count == 0;
-    if (r.start >= 0 && r.start < t) view.ring_step = std::max(view.ring_step, r.step);
+    if (!empty && r.start >= 0 && r.start < t) view.ring_step = std::max(view.ring_step, r.step);
     if (view.started < 0 || (r.start >= 0 && r.start < view.started)) view.started = r.start;
     if (r.done >= 0) view.ended = std::max(view.ended, r.done);
     if (empty) continue;
@@ -324,6 +327,7 @@ void set_progress(RingView& view, const Moment& m) {
   const auto [first, last] = m.table.of_step(view.ring_step);
   for (std::size_t i = first; i < last; ++i) {
     const TransferRecord& r = m.table.all()[i];
+    if (view.info.chunks.chunks[r.chunk].count == 0) continue;
     if (from < 0 || r.start < from) from = r.start;
     to = r.done < 0 ? -1 : std::max(to, r.done);
     if (to < 0) break;

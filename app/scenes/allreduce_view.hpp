@@ -37,7 +37,7 @@ struct CellView {
   bool poisoned = false;
   bool finished = false;  // the op's finish (÷ N) is applied
   int after_transfer = -1;
-  Numbers numbers;
+  Numbers numbers{};
 };
 
 struct FlightView {
@@ -47,7 +47,7 @@ struct FlightView {
   float progress = 0;  // 0 … 1 of its time; -1: the trace does not know when it ends
   bool reduces = false;
   std::uint64_t contributions = 0;
-  Numbers numbers;
+  Numbers numbers{};
 };
 
 /// A reduction: arrived ∘ own = result.
@@ -56,7 +56,7 @@ struct SumView {
   std::uint32_t chunk = 0, step = 0;
   bool hot = false;  // going on now; else the last one, still on its link
   std::uint64_t arrived_from = 0, own_from = 0;
-  Numbers arrived, own, result;
+  Numbers arrived{}, own{}, result{};
 };
 
 enum class Doing : std::uint8_t { Adds, Sends, Receives };

@@ -5,6 +5,7 @@
 
 namespace ringside::app {
 
+std::unique_ptr<Scene> make_allreduce_scene();
 std::unique_ptr<Scene> make_home_scene();
 
 std::span<const SceneEntry> scene_table() {
@@ -17,6 +18,10 @@ std::span<const SceneEntry> scene_table() {
                  .transport = false,
                  .needs_trace = false,
                  .make = make_home_scene},
+      SceneEntry{.id = "allreduce",
+                 .title_key = "scene.allreduce",
+                 .icon = Glyph::Ring,
+                 .make = make_allreduce_scene},
   };
   return kTable;
 }

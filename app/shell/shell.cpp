@@ -90,6 +90,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
                          .frame = session.frame(),
                          .playhead = session.playhead(),
                          .end_time = session.end_time(),
+                         .generation = session.generation(),
                          .scenario = session.scenario(),
                          .simulation = session.simulation(),
                          .can = session.abilities(),
