@@ -1,0 +1,61 @@
+// The rules of diagnosis, one function each. A rule looks at one class of evidence and either concludes or says nothing;
+// reason.cpp tries them in order. The classes and their order come from how failures spread: what the hardware, the kernel or
+// the scheduler says outranks a program's own exception, that outranks statements about others, and those outrank silence.
+#pragma once
+
+#include <optional>
+
+#include "backend/import/case.hpp"
+
+namespace ringside::backend::rules {
+
+using Rule = std::optional<Finding> (*)(const Case&);
+
+// nothing failed, or nobody is guilty
+std::optional<Finding> noise_after_success(const Case&);
+std::optional<Finding> straggler(const Case&);
+std::optional<Finding> nothing_failed(const Case&);
+// hardware, kernel, scheduler
+std::optional<Finding> gpu_hardware(const Case&);
+std::optional<Finding> node_failure(const Case&);
+std::optional<Finding> ib_port(const Case&);
+std::optional<Finding> ib_completion(const Case&);
+std::optional<Finding> pcie_reports(const Case&);
+std::optional<Finding> host_memory(const Case&);
+std::optional<Finding> time_limit(const Case&);
+// set up wrongly
+std::optional<Finding> configuration(const Case&);
+std::optional<Finding> ib_settings(const Case&);
+std::optional<Finding> rendezvous(const Case&);
+// a rank's own failure
+std::optional<Finding> nan_before_communication(const Case&);
+std::optional<Finding> nan_in_loss(const Case&);
+std::optional<Finding> gpu_memory(const Case&);
+std::optional<Finding> ddp_parameters(const Case&);
+std::optional<Finding> primary_exception(const Case&);
+std::optional<Finding> fatal_signal(const Case&);
+std::optional<Finding> plain_exit(const Case&);
+// statements with both sides, and about missing ranks
+std::optional<Finding> wrapper_mismatch(const Case&);
+std::optional<Finding> coll_lines(const Case&);
+std::optional<Finding> horovod(const Case&);
+std::optional<Finding> recorder_statements(const Case&);
+std::optional<Finding> missing_in_barrier(const Case&);
+std::optional<Finding> watchdog_groups(const Case&);
+std::optional<Finding> gloo_waits(const Case&);
+std::optional<Finding> gloo_size(const Case&);
+std::optional<Finding> mpi_error(const Case&);
+std::optional<Finding> ras_statements(const Case&);
+// only victims are left
+std::optional<Finding> lost_connections(const Case&);
+std::optional<Finding> victims_only(const Case&);
+
+/// The rank of an exception that no prefix names: by torchrun's table, Slurm's list of ended tasks, or the rank whose step
+/// lines stop first. -1 if none of these decides.
+int attribute(const Case& c, const Fact& fact);
+/// Ranks that only waited or lost a connection.
+std::set<int> victim_ranks(const Case& c);
+/// "rank 5 (gpu-q07)"
+std::string rank_on_host(const Case& c, int rank);
+
+}  // namespace ringside::backend::rules
