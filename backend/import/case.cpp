@@ -8,9 +8,11 @@
 namespace ringside::backend {
 namespace {
 
-constexpr std::int64_t kClockErrorNs = 5 * kSecondNs;  // two hosts' clocks may differ by this without any hint
+constexpr std::int64_t kClockErrorNs =
+    5 * kSecondNs;  // two hosts' clocks may differ by this without any hint
 
-/// Where the first attempt ends in each file: behind the first "will restart worker group" that follows a failure.
+/// Where the first attempt ends in each file: behind the first "will restart worker group" that follows a
+/// failure.
 std::map<std::uint32_t, std::int64_t> first_attempts(const Facts& facts) {
   std::map<std::uint32_t, std::int64_t> ends;
   for (const Fact& fact : facts.facts)
@@ -42,7 +44,9 @@ Case::Case(const Facts& all, const Who& identities) : facts(all), who(identities
   }
 }
 
-const std::vector<const Fact*>& Case::of(FactKind kind) const { return by_kind_[static_cast<std::size_t>(kind)]; }
+const std::vector<const Fact*>& Case::of(FactKind kind) const {
+  return by_kind_[static_cast<std::size_t>(kind)];
+}
 
 int Case::torch_rank(const Fact& fact) const {
   if (const int known = rank(fact); known >= 0) return known;
@@ -92,7 +96,8 @@ std::vector<std::string> Case::hosts_of(const std::vector<int>& ranks) const {
   for (const int one : ranks)
     if (std::string host = who.host_of_rank(one); !host.empty()) names.insert(std::move(host));
   std::vector<std::string> hosts(names.begin(), names.end());
-  std::sort(hosts.begin(), hosts.end(), [](const std::string& a, const std::string& b) { return natural_less(a, b); });
+  std::sort(hosts.begin(), hosts.end(),
+            [](const std::string& a, const std::string& b) { return natural_less(a, b); });
   return hosts;
 }
 
@@ -114,7 +119,8 @@ std::string list(const std::vector<T>& items, Print print) {
 
 std::string name_ranks(const std::vector<int>& ranks) {
   if (ranks.empty()) return "no rank";
-  return (ranks.size() == 1 ? "rank " : "ranks ") + list(ranks, [](int rank) { return std::to_string(rank); });
+  return (ranks.size() == 1 ? "rank " : "ranks ") +
+         list(ranks, [](int rank) { return std::to_string(rank); });
 }
 
 std::string name_hosts(const std::vector<std::string>& hosts) {

@@ -1,4 +1,5 @@
-// The case as the rules see it: Facts with resolved authors, indexed by kind, restricted to the first attempt of the job.
+// The case as the rules see it: Facts with resolved authors, indexed by kind, restricted to the first attempt
+// of the job.
 #pragma once
 
 #include <map>
@@ -13,19 +14,19 @@
 
 namespace ringside::backend {
 
-/// What one rule concludes. Rules are tried in the order of their evidence class; the first Finding is the verdict and the
-/// others become alternatives.
+/// What one rule concludes. Rules are tried in the order of their evidence class; the first Finding is the
+/// verdict and the others become alternatives.
 struct Finding {
   sim::DiagnosisKind kind = sim::DiagnosisKind::Unknown;
   std::vector<int> culprits;
   std::vector<std::string> nodes;
   sim::Confidence confidence = sim::Confidence::Likely;
-  std::string what;                 // the first cause, one sentence
-  std::string why;                  // how the lines lead to it, one or two sentences
+  std::string what;                   // the first cause, one sentence
+  std::string why;                    // how the lines lead to it, one or two sentences
   std::vector<const Fact*> evidence;  // strongest first
   std::vector<sim::Alternative> alternatives;
   std::vector<std::pair<int, int>> waits_for;
-  std::set<int> victims;            // beyond those that every rule has: ranks with a victim's line
+  std::set<int> victims;  // beyond those that every rule has: ranks with a victim's line
   const char* rule = "";
 };
 
@@ -50,10 +51,12 @@ class Case {
   const Fact* last_words(int rank) const;
   /// A note of this kind by this rank, the last one.
   const Fact* note(FactKind kind, int rank) const;
-  /// a is certainly earlier than b: same file and smaller line, or stamps that differ by more than the clocks may.
+  /// a is certainly earlier than b: same file and smaller line, or stamps that differ by more than the clocks
+  /// may.
   bool before(const Fact& a, const Fact& b) const;
   std::string at(const Fact& fact) const;  // "train.log:12"
-  std::vector<std::string> hosts_of(const std::vector<int>& ranks) const;  // natural order, without unknown ones
+  std::vector<std::string> hosts_of(
+      const std::vector<int>& ranks) const;  // natural order, without unknown ones
   bool restarted() const { return restarted_; }
 
  private:

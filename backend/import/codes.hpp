@@ -1,4 +1,5 @@
-// What the numbers in messages mean: NVIDIA's Xid, work completion status of InfiniBand verbs, NCCL results, exit codes.
+// What the numbers in messages mean: NVIDIA's Xid, work completion status of InfiniBand verbs, NCCL results,
+// exit codes.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,8 @@ struct CodeMeaning {
 const CodeMeaning& wc_meaning(int status);
 /// ncclResult_t. Never null.
 const CodeMeaning& nccl_meaning(int result);
-/// Signal numbers that end processes (positive), as in exit codes -9, 137, "signal 9". Never null; code 0 if unknown.
+/// Signal numbers that end processes (positive), as in exit codes -9, 137, "signal 9". Never null; code 0 if
+/// unknown.
 const CodeMeaning& signal_meaning(int signal);
 /// 9 for -9, 137 and (when `signal_field`) 9; 0 if the code is no signal.
 int signal_of_exit(int code);

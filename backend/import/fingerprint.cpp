@@ -20,7 +20,8 @@ CallPrint read_one(std::string_view text) {
   print.op = std::string(behind(text, "OpType=", ",) "));
   if (const std::size_t at = text.find("TensorShape=["); at != std::string_view::npos) {
     const std::string_view rest = text.substr(at + 12);
-    print.shape = std::string(rest.substr(0, rest.find(']') == std::string_view::npos ? rest.size() : rest.find(']') + 1));
+    print.shape = std::string(
+        rest.substr(0, rest.find(']') == std::string_view::npos ? rest.size() : rest.find(']') + 1));
   }
   // TensorDtypes counts; "dtype=float (default)" inside TensorOptions is the same for every tensor.
   print.dtype = std::string(behind(text, "TensorDtypes=", ",) "));
@@ -35,7 +36,8 @@ void read_fingerprints(std::string_view text, Fact& fact) {
   const std::size_t first = text.find(kMark);
   if (first == std::string_view::npos) return;
   const std::size_t second = text.find(kMark, first + kMark.size());
-  fact.mine = read_one(text.substr(first, second == std::string_view::npos ? std::string_view::npos : second - first));
+  fact.mine = read_one(
+      text.substr(first, second == std::string_view::npos ? std::string_view::npos : second - first));
   if (second != std::string_view::npos) {
     const std::size_t end = text.find("Collectives differ in", second);
     fact.theirs = read_one(text.substr(second, end == std::string_view::npos ? end : end - second));

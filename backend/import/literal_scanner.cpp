@@ -52,7 +52,8 @@ LiteralScanner::LiteralScanner(const std::vector<std::string>& literals) {
       }
     }
   }
-  // Renumber: states where no literal ends first, so that one comparison a byte tells whether something was found.
+  // Renumber: states where no literal ends first, so that one comparison a byte tells whether something was
+  // found.
   std::vector<std::uint32_t> order;
   for (std::uint32_t state = 0; state < child.size(); ++state)
     if (ends_[state].empty()) order.push_back(state);

@@ -1,5 +1,6 @@
-// Finds which of a few hundred literals occur in a line, in one pass over its bytes (Aho-Corasick as a table). It is the
-// sieve in front of the regular expressions: training chatter contains none of the literals and costs one table step a byte.
+// Finds which of a few hundred literals occur in a line, in one pass over its bytes (Aho-Corasick as a
+// table). It is the sieve in front of the regular expressions: training chatter contains none of the literals
+// and costs one table step a byte.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,10 @@ class LiteralScanner {
   bool any(std::string_view text) const;
 
  private:
-  std::uint8_t class_of_[256] = {};       // bytes that no literal uses share class 0
+  std::uint8_t class_of_[256] = {};  // bytes that no literal uses share class 0
   std::uint32_t classes_ = 1;
-  std::vector<std::uint32_t> next_;       // state * classes_ + class -> state of the next row (already multiplied)
-  std::uint32_t first_hit_ = 0;           // rows from here on: some literal ends here
+  std::vector<std::uint32_t> next_;  // state * classes_ + class -> state of the next row (already multiplied)
+  std::uint32_t first_hit_ = 0;      // rows from here on: some literal ends here
   std::vector<std::vector<std::uint16_t>> ends_;  // state -> ids
 };
 

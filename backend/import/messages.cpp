@@ -62,7 +62,8 @@ const std::map<std::string, Setter>& setters() {
       {"peer", [](Fact& f, std::string_view v) { f.peer = clipped(v); }},
       {"name", [](Fact& f, std::string_view v) { f.name = clipped(v); }},
       {"named", [](Fact& f, std::string_view v) { f.named = read_rank_list(v); }},
-      {"also", [](Fact& f, std::string_view v) {
+      {"also",
+       [](Fact& f, std::string_view v) {
          for (const int rank : read_rank_list(v)) f.named.push_back(rank);
        }},
       {"pg", [](Fact& f, std::string_view v) { f.pg = clipped(v); }},
@@ -106,7 +107,8 @@ std::string normal_bus(std::string_view text) {
   const std::size_t colon = lower.find(':');
   if (colon == std::string::npos) {
     // NCCL: hex digits of domain(4) bus(2) device(2) function(1), leading zeros dropped
-    if (lower.empty() || lower.size() > 9 || lower.find_first_not_of("0123456789abcdef") != std::string::npos) return lower;
+    if (lower.empty() || lower.size() > 9 || lower.find_first_not_of("0123456789abcdef") != std::string::npos)
+      return lower;
     lower.insert(0, 9 - lower.size(), '0');
     return lower.substr(0, 4) + ":" + lower.substr(4, 2) + ":" + lower.substr(6, 2);
   }
@@ -120,8 +122,8 @@ std::string normal_bus(std::string_view text) {
 }
 
 MessageTable::MessageTable() {
-  for (const auto table : {torch_messages(), connection_messages(), nccl_messages(), device_messages(), launcher_messages(),
-                           program_messages()}) {
+  for (const auto table : {torch_messages(), connection_messages(), nccl_messages(), device_messages(),
+                           launcher_messages(), program_messages()}) {
     for (const MessageForm& form : table) {
       Compiled compiled{&form, std::make_shared<const re2::RE2>(form.pattern, re2::RE2::Quiet), {}};
       if (!compiled.pattern->ok())
@@ -129,7 +131,8 @@ MessageTable::MessageTable() {
       compiled.groups.resize(static_cast<std::size_t>(compiled.pattern->NumberOfCapturingGroups()), nullptr);
       for (const auto& [name, index] : compiled.pattern->NamedCapturingGroups()) {
         const auto setter = setters().find(name);
-        if (setter == setters().end()) sim::check_failed(__FILE__, __LINE__, form.pattern, "no field named " + name);
+        if (setter == setters().end())
+          sim::check_failed(__FILE__, __LINE__, form.pattern, "no field named " + name);
         compiled.groups[static_cast<std::size_t>(index - 1)] = setter->second;
       }
       forms_.push_back(std::move(compiled));
@@ -144,7 +147,8 @@ const MessageTable& MessageTable::get() {
   return kTable;
 }
 
-void MessageTable::match(std::string_view text, std::vector<std::uint16_t>& scratch, std::vector<Fact>& facts) const {
+void MessageTable::match(std::string_view text, std::vector<std::uint16_t>& scratch,
+                         std::vector<Fact>& facts) const {
   literals_->scan(text, scratch);
   if (scratch.empty()) return;
   const std::size_t first = facts.size();
@@ -159,8 +163,8 @@ void MessageTable::match(std::string_view text, std::vector<std::uint16_t>& scra
     for (std::size_t i = first; i < facts.size(); ++i) seen = seen || facts[i].kind == compiled.form->kind;
     if (seen) continue;
     const int count = std::min<int>(16, static_cast<int>(compiled.groups.size()) + 1);
-    if (!compiled.pattern->Match(re2::StringPiece(text.data(), text.size()), 0, text.size(), re2::RE2::UNANCHORED, groups,
-                                 count))
+    if (!compiled.pattern->Match(re2::StringPiece(text.data(), text.size()), 0, text.size(),
+                                 re2::RE2::UNANCHORED, groups, count))
       continue;
     Fact fact;
     fact.kind = compiled.form->kind;

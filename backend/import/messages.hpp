@@ -1,5 +1,5 @@
-// The forms in which the stack prints its messages, version by version: one row a form, one table a layer. Readers match
-// them, `explain` describes them, the benchmark greps their literals: there is no second list.
+// The forms in which the stack prints its messages, version by version: one row a form, one table a layer.
+// Readers match them, `explain` describes them, the benchmark greps their literals: there is no second list.
 #pragma once
 
 #include <memory>
@@ -21,10 +21,10 @@ struct MessageForm {
   FactKind kind;
   Layer layer;
   Role role;
-  const char* literal;           // occurs in every line of this form; chosen to be rare in training chatter
-  const char* pattern;           // RE2; named groups fill the Fact's fields of the same name
-  const char* name = nullptr;    // Fact::name when the pattern captures none
-  bool generic = false;          // only when no specific form matched the line
+  const char* literal;         // occurs in every line of this form; chosen to be rare in training chatter
+  const char* pattern;         // RE2; named groups fill the Fact's fields of the same name
+  const char* name = nullptr;  // Fact::name when the pattern captures none
+  bool generic = false;        // only when no specific form matched the line
 };
 
 // One table a layer, in the order in which forms are tried.
@@ -40,8 +40,8 @@ class MessageTable {
  public:
   static const MessageTable& get();
 
-  /// Appends a Fact for each form that `text` (a line without prefixes) matches; who, file and line are left to the caller.
-  /// `scratch` is reused between calls.
+  /// Appends a Fact for each form that `text` (a line without prefixes) matches; who, file and line are left
+  /// to the caller. `scratch` is reused between calls.
   void match(std::string_view text, std::vector<std::uint16_t>& scratch, std::vector<Fact>& facts) const;
   const LiteralScanner& literals() const { return *literals_; }
   const std::vector<std::string>& literal_list() const { return literal_list_; }
@@ -52,7 +52,8 @@ class MessageTable {
   struct Compiled {
     const MessageForm* form;
     std::shared_ptr<const re2::RE2> pattern;
-    std::vector<void (*)(Fact&, std::string_view)> groups;  // by index of the group - 1; null for one without a name
+    std::vector<void (*)(Fact&, std::string_view)>
+        groups;  // by index of the group - 1; null for one without a name
   };
   std::vector<Compiled> forms_;
   std::vector<std::string> literal_list_;
@@ -61,7 +62,8 @@ class MessageTable {
 
 /// "0,2-5, 7" -> {0, 2, 3, 4, 5, 7}; at most 4,096 numbers.
 std::vector<int> read_rank_list(std::string_view text);
-/// NCCL's busId (hex without separators), "PCI:0000:4e:00", "0000:4E:00.0", "00000000:41:00.0" -> "0000:4e:00".
+/// NCCL's busId (hex without separators), "PCI:0000:4e:00", "0000:4E:00.0", "00000000:41:00.0" ->
+/// "0000:4e:00".
 std::string normal_bus(std::string_view text);
 
 }  // namespace ringside::backend

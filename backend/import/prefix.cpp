@@ -9,15 +9,22 @@
 namespace ringside::backend {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_name_char(char c) { return is_alpha(c) || is_digit(c) || c == '-' || c == '_' || c == '.'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_alpha(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_name_char(char c) {
+  return is_alpha(c) || is_digit(c) || c == '-' || c == '_' || c == '.';
+}
 
 /// Reads a non-negative number at `at` (moved behind it); -1 if there is none or it has more than 9 digits.
 std::int64_t number(std::string_view text, std::size_t& at, std::size_t max_digits = 9) {
   const std::size_t start = at;
   std::int64_t value = 0;
-  while (at < text.size() && is_digit(text[at]) && at - start < max_digits) value = value * 10 + (text[at++] - '0');
+  while (at < text.size() && is_digit(text[at]) && at - start < max_digits)
+    value = value * 10 + (text[at++] - '0');
   if (at == start || (at < text.size() && is_digit(text[at]))) {
     at = start;
     return -1;
@@ -25,7 +32,9 @@ std::int64_t number(std::string_view text, std::size_t& at, std::size_t max_digi
   return value;
 }
 
-bool starts(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+bool starts(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
 
 bool equals_ignoring_case(std::string_view a, std::string_view lower) {
   if (a.size() != lower.size()) return false;
@@ -65,8 +74,10 @@ bool peel_file_name(Cursor& c) {
       c.out.source_name = name.substr(0, name.size() - 1);
       std::size_t at = colon + 1;  // grep -n adds "123:"
       const std::int64_t line = number(c.rest, at);
-      if (line >= 0 && at < c.rest.size() && c.rest[at] == ':') c.take(at + 1);
-      else c.take(colon + 1);
+      if (line >= 0 && at < c.rest.size() && c.rest[at] == ':')
+        c.take(at + 1);
+      else
+        c.take(colon + 1);
       return true;
     }
   }
@@ -88,7 +99,8 @@ bool peel_bare_time(Cursor& c) {
   return true;
 }
 
-/// "Nov 17 23:42:09 gpu-v03 kernel: " and journald's "2025-11-17T23:42:09+0000 gpu-v03 kernel: " (time already taken).
+/// "Nov 17 23:42:09 gpu-v03 kernel: " and journald's "2025-11-17T23:42:09+0000 gpu-v03 kernel: " (time
+/// already taken).
 bool peel_syslog(Cursor& c) {
   const Stamp stamp = read_month_name(c.rest);
   if (stamp.length == 0 || stamp.length + 1 >= c.rest.size() || c.rest[stamp.length] != ' ') return false;
@@ -141,15 +153,20 @@ bool peel_bracket(Cursor& c) {
     }
     return false;
   }
-  // "[rank3]:" global; "[default0]:", "[worker0]:" role and LOCAL rank; "[0]:" local rank (Composer, older torchrun)
+  // "[rank3]:" global; "[default0]:", "[worker0]:" role and LOCAL rank; "[0]:" local rank (Composer, older
+  // torchrun)
   if (behind.size() > 1 && starts(behind, ":")) {  // "[1]:" alone is an entry of torchrun's failure table
     std::size_t letters = 0;
-    while (letters < inside.size() && (is_alpha(inside[letters]) || inside[letters] == '_' || inside[letters] == '-')) ++letters;
+    while (letters < inside.size() &&
+           (is_alpha(inside[letters]) || inside[letters] == '_' || inside[letters] == '-'))
+      ++letters;
     at = letters;
     const std::int64_t value = number(inside, at);
     if (value >= 0 && at == inside.size()) {
-      if (inside.substr(0, letters) == "rank") c.out.rank = static_cast<int>(value);
-      else c.out.local_rank = static_cast<int>(value);
+      if (inside.substr(0, letters) == "rank")
+        c.out.rank = static_cast<int>(value);
+      else
+        c.out.local_rank = static_cast<int>(value);
       // Python keeps its indentation behind "[rank3]:": take one blank only.
       c.take_exactly(close + 2);
       if (!c.rest.empty() && c.rest.front() == ' ') c.take_exactly(1);
@@ -159,8 +176,8 @@ bool peel_bracket(Cursor& c) {
   // c10 and glog
   char severity = 0;
   const Stamp c10 = read_c10(inside, severity);
-  if (c10.length != 0 || (inside.size() > 3 && inside[1] == ' ' && (inside[0] == 'E' || inside[0] == 'W' || inside[0] == 'I' ||
-                                                                    inside[0] == 'F') &&
+  if (c10.length != 0 || (inside.size() > 3 && inside[1] == ' ' &&
+                          (inside[0] == 'E' || inside[0] == 'W' || inside[0] == 'I' || inside[0] == 'F') &&
                           inside.find(".cpp:") != std::string_view::npos)) {
     if (c10.length != 0) c.stamp(c10);
     c.out.severity = c10.length != 0 ? severity : inside[0];
@@ -189,7 +206,8 @@ bool peel_bracket(Cursor& c) {
     c.take(close + 1);
     return true;
   }
-  if (inside.find_first_not_of(" +.0123456789") == std::string_view::npos && inside.find('.') != std::string_view::npos) {
+  if (inside.find_first_not_of(" +.0123456789") == std::string_view::npos &&
+      inside.find('.') != std::string_view::npos) {
     c.out.kernel = true;
     c.take(close + 1);
     return true;
@@ -254,7 +272,8 @@ bool peel_number(Cursor& c) {
   return false;
 }
 
-/// "host:pid:tid [dev] " of NCCL. `dev` may be -1. INFO and CALL lines have it directly behind, WARN lines file:line first.
+/// "host:pid:tid [dev] " of NCCL. `dev` may be -1. INFO and CALL lines have it directly behind, WARN lines
+/// file:line first.
 bool peel_nccl(Cursor& c) {
   std::size_t at = 0;
   while (at < c.rest.size() && is_name_char(c.rest[at])) ++at;
@@ -285,7 +304,8 @@ bool peel_nccl(Cursor& c) {
   return true;
 }
 
-/// "E0612 01:14:57.061000 3908386 torch/distributed/elastic/…:914] " and "E20261130 10:45:05.335404 20774 X.cpp:137] "
+/// "E0612 01:14:57.061000 3908386 torch/distributed/elastic/…:914] " and "E20261130 10:45:05.335404 20774
+/// X.cpp:137] "
 bool peel_glog(Cursor& c) {
   char severity = 0;
   const Stamp stamp = read_c10(c.rest, severity);
@@ -311,7 +331,8 @@ bool peel_word(Cursor& c) {
   if (at == 0 || at >= c.rest.size() || at > 64) return false;
   const std::string_view word = c.rest.substr(0, at);
   const std::size_t slash = word.find('/');
-  if (c.rest[at] == ' ' && slash != std::string_view::npos && word.find('.') != std::string_view::npos && slash + 1 < word.size()) {
+  if (c.rest[at] == ' ' && slash != std::string_view::npos && word.find('.') != std::string_view::npos &&
+      slash + 1 < word.size()) {
     std::size_t digit = slash + 1;
     const std::int64_t task = number(word, digit);
     if (task >= 0 && digit == word.size() && word.find('.') < slash) {
@@ -322,17 +343,19 @@ bool peel_word(Cursor& c) {
   if (slash != std::string_view::npos) return false;
   std::size_t bar = at;
   while (bar < c.rest.size() && c.rest[bar] == ' ') ++bar;
-  if (bar > at && starts(c.rest.substr(bar), "| ") && word.find_first_of("0123456789") != std::string_view::npos &&
-      is_alpha(word[0])) {
+  if (bar > at && starts(c.rest.substr(bar), "| ") &&
+      word.find_first_of("0123456789") != std::string_view::npos && is_alpha(word[0])) {
     c.out.host = word;
     c.take(bar + 2);
     return true;
   }
-  if (c.rest[at] != ':' || at + 1 >= c.rest.size() || c.rest[at + 1] != ' ' || !is_alpha(word[0])) return false;
+  if (c.rest[at] != ':' || at + 1 >= c.rest.size() || c.rest[at + 1] != ' ' || !is_alpha(word[0]))
+    return false;
   if (word.find_first_of("0123456789") == std::string_view::npos && word != "localhost") return false;
   static constexpr std::array<std::string_view, 22> kNotHosts = {
-      "rank", "step", "epoch", "iter", "iteration", "cuda", "gpu", "device", "dev", "batch", "task", "worker",
-      "shard", "layer", "stage", "proc", "process", "phase", "level", "loss", "case", "local_rank"};
+      "rank",    "step",  "epoch", "iter",   "iteration", "cuda",      "gpu",   "device",
+      "dev",     "batch", "task",  "worker", "shard",     "layer",     "stage", "proc",
+      "process", "phase", "level", "loss",   "case",      "local_rank"};
   std::size_t letters = 0;
   while (letters < word.size() && (is_alpha(word[letters]) || word[letters] == '_')) ++letters;
   std::size_t digit = letters;
@@ -344,7 +367,8 @@ bool peel_word(Cursor& c) {
   return true;
 }
 
-/// "[PG ID 2 PG GUID 3(tp:0) Rank 3] ", "[PG 0 (default_pg) Rank 20] ", "[PG 3 Rank 0] ", "[Rank 3] ", "[Rank 0]: "
+/// "[PG ID 2 PG GUID 3(tp:0) Rank 3] ", "[PG 0 (default_pg) Rank 20] ", "[PG 3 Rank 0] ", "[Rank 3] ", "[Rank
+/// 0]: "
 bool peel_group(Cursor& c) {
   if (!starts(c.rest, "[PG ") && !starts(c.rest, "[Rank ")) return false;
   const std::size_t close = c.rest.find(']');
@@ -358,7 +382,8 @@ bool peel_group(Cursor& c) {
   c.out.group_rank = static_cast<int>(rank);
   if (rank_at > 3) {
     std::string_view group = inside.substr(3, rank_at - 4);
-    if (const std::size_t guid = group.find("GUID "); guid != std::string_view::npos) group.remove_prefix(guid + 5);
+    if (const std::size_t guid = group.find("GUID "); guid != std::string_view::npos)
+      group.remove_prefix(guid + 5);
     if (const std::size_t open = group.find('('); open != std::string_view::npos) {
       const std::size_t end = group.rfind(')');
       c.out.pg_name = group.substr(open + 1, (end == std::string_view::npos ? group.size() : end) - open - 1);
@@ -405,7 +430,8 @@ Peeled peel(std::string_view line) {
 }
 
 int leading_rank(std::string_view text, std::string_view& after) {
-  static constexpr std::array<std::string_view, 5> kWords = {"global_rank", "rank", "worker", "task", "process"};
+  static constexpr std::array<std::string_view, 5> kWords = {"global_rank", "rank", "worker", "task",
+                                                             "process"};
   std::string_view rest = text;
   bool bracket = false;
   for (int tags = 0; tags < 3; ++tags) {
@@ -419,12 +445,13 @@ int leading_rank(std::string_view text, std::string_view& after) {
     bool known = bracket && (name == "r" || name == "R");
     for (const std::string_view candidate : kWords) known = known || equals_ignoring_case(name, candidate);
     if (known) {
-      while (at < word.size() && (word[at] == ' ' || word[at] == '=' || word[at] == '#' || word[at] == ':')) ++at;
+      while (at < word.size() && (word[at] == ' ' || word[at] == '=' || word[at] == '#' || word[at] == ':'))
+        ++at;
       const std::size_t digits_at = at;
       const std::int64_t rank = number(word, at, 7);
       if (rank >= 0 && digits_at - letters <= 2) {
-        const bool ends = at >= word.size() || word[at] == ':' || word[at] == ' ' || word[at] == ']' || word[at] == ',' ||
-                          word[at] == '/' || word[at] == '|' || word[at] == ')';
+        const bool ends = at >= word.size() || word[at] == ':' || word[at] == ' ' || word[at] == ']' ||
+                          word[at] == ',' || word[at] == '/' || word[at] == '|' || word[at] == ')';
         if (ends) {
           after = word.substr(at);
           return static_cast<int>(rank);
@@ -436,8 +463,8 @@ int leading_rank(std::string_view text, std::string_view& after) {
       const std::size_t close = rest.find(']');
       if (close == std::string_view::npos || close > 40) return -1;
       rest.remove_prefix(close + 1);
-    } else if (letters > 0 && letters < word.size() && letters < 24 && word[letters] == ':' && letters + 1 < word.size() &&
-               word[letters + 1] == ' ') {
+    } else if (letters > 0 && letters < word.size() && letters < 24 && word[letters] == ':' &&
+               letters + 1 < word.size() && word[letters + 1] == ' ') {
       rest.remove_prefix(letters + 2);
     } else if (!rest.empty() && rest.front() == '|') {
       rest.remove_prefix(1);

@@ -10,7 +10,8 @@ namespace {
 constexpr std::size_t kEvidenceShown = 24;
 constexpr std::size_t kAlternativesShown = 12;
 
-/// In this order. Hardware and scheduler first, then a rank's own failures, then statements about others, then silence.
+/// In this order. Hardware and scheduler first, then a rank's own failures, then statements about others,
+/// then silence.
 constexpr rules::Rule kRules[] = {
     rules::noise_after_success,
     rules::gpu_hardware,
@@ -73,8 +74,10 @@ Reasoning reason(const Case& c) {
   for (const rules::Rule rule : kRules) {
     std::optional<Finding> finding = rule(c);
     if (!finding) continue;
-    if (!verdict) verdict = std::move(finding);
-    else others.push_back(std::move(*finding));
+    if (!verdict)
+      verdict = std::move(finding);
+    else
+      others.push_back(std::move(*finding));
   }
   d.world_size = c.world();
   if (!verdict) {

@@ -1,4 +1,5 @@
-// From evidence to verdict: tries the rules in the order of their evidence class and writes the one Diagnosis.
+// From evidence to verdict: tries the rules in the order of their evidence class and writes the one
+// Diagnosis.
 #pragma once
 
 #include "backend/import/case.hpp"

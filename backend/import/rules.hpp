@@ -1,6 +1,7 @@
-// The rules of diagnosis, one function each. A rule looks at one class of evidence and either concludes or says nothing;
-// reason.cpp tries them in order. The classes and their order come from how failures spread: what the hardware, the kernel or
-// the scheduler says outranks a program's own exception, that outranks statements about others, and those outrank silence.
+// The rules of diagnosis, one function each. A rule looks at one class of evidence and either concludes or
+// says nothing; reason.cpp tries them in order. The classes and their order come from how failures spread:
+// what the hardware, the kernel or the scheduler says outranks a program's own exception, that outranks
+// statements about others, and those outrank silence.
 #pragma once
 
 #include <optional>
@@ -50,8 +51,8 @@ std::optional<Finding> ras_statements(const Case&);
 std::optional<Finding> lost_connections(const Case&);
 std::optional<Finding> victims_only(const Case&);
 
-/// The rank of an exception that no prefix names: by torchrun's table, Slurm's list of ended tasks, or the rank whose step
-/// lines stop first. -1 if none of these decides.
+/// The rank of an exception that no prefix names: by torchrun's table, Slurm's list of ended tasks, or the
+/// rank whose step lines stop first. -1 if none of these decides.
 int attribute(const Case& c, const Fact& fact);
 /// Ranks that only waited or lost a connection.
 std::set<int> victim_ranks(const Case& c);

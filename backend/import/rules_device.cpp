@@ -3,6 +3,7 @@
 #include <map>
 
 #include "backend/import/codes.hpp"
+#include "backend/import/messages.hpp"
 #include "backend/import/natural_order.hpp"
 #include "backend/import/rules.hpp"
 
@@ -12,9 +13,12 @@ namespace {
 using sim::Confidence;
 using sim::DiagnosisKind;
 
-constexpr std::size_t kAerStorm = 8;  // a few corrected errors are normal, a row of them before a GPU is lost is its cause
+constexpr std::size_t kAerStorm =
+    8;  // a few corrected errors are normal, a row of them before a GPU is lost is its cause
 
-bool is_link_xid(const Fact& fact) { return xid_meaning(fact.code).of == XidClass::Link; }
+bool is_link_xid(const Fact& fact) {
+  return xid_meaning(fact.code).of == XidClass::Link;
+}
 bool is_hardware_xid(const Fact& fact) {
   const XidClass of = xid_meaning(fact.code).of;
   return of == XidClass::Hardware || of == XidClass::Contained || of == XidClass::Link;
@@ -38,7 +42,8 @@ void blame_gpu(const Case& c, const Fact& fact, Finding& finding) {
     if (host.empty()) host = c.who.host_of_rank(rank);
   }
   if (!host.empty()) finding.nodes = {host};
-  finding.confidence = finding.culprits.empty() && finding.nodes.empty() ? Confidence::Likely : Confidence::Certain;
+  finding.confidence =
+      finding.culprits.empty() && finding.nodes.empty() ? Confidence::Likely : Confidence::Certain;
 }
 
 std::optional<Finding> from_kernel(const Case& c) {
@@ -47,11 +52,14 @@ std::optional<Finding> from_kernel(const Case& c) {
     if (is_hardware_xid(*fact)) roots.push_back(fact);
   // "Nonfatal" link events on other GPUs are the echo of a fatal one.
   const bool fatal = std::any_of(roots.begin(), roots.end(), [](const Fact* f) {
-    return is_link_xid(*f) && f->name.find("Fatal") != std::string::npos && f->name.find("Nonfatal") == std::string::npos;
+    return is_link_xid(*f) && f->name.find("Fatal") != std::string::npos &&
+           f->name.find("Nonfatal") == std::string::npos;
   });
   if (fatal)
     roots.erase(std::remove_if(roots.begin(), roots.end(),
-                               [](const Fact* f) { return is_link_xid(*f) && f->name.find("Nonfatal") != std::string::npos; }),
+                               [](const Fact* f) {
+                                 return is_link_xid(*f) && f->name.find("Nonfatal") != std::string::npos;
+                               }),
                 roots.end());
   for (const Fact* fact : c.of(FactKind::GpuLost))
     if (fact->role == Role::Root && fact->layer == Layer::Kernel && !fact->bus.empty()) roots.push_back(fact);
@@ -74,18 +82,23 @@ std::optional<Finding> from_kernel(const Case& c) {
     ++reports;
     if (report == nullptr) report = fact;
   }
-  const std::string where = finding.culprits.empty() ? (finding.nodes.empty() ? "a GPU" : "a GPU of " + finding.nodes.front())
-                                                     : "the GPU of " + rank_on_host(c, finding.culprits.front());
+  const std::string where = finding.culprits.empty()
+                                ? (finding.nodes.empty() ? "a GPU" : "a GPU of " + finding.nodes.front())
+                                : "the GPU of " + rank_on_host(c, finding.culprits.front());
   if (reports >= kAerStorm) {
     finding.kind = DiagnosisKind::PcieError;
     finding.what = "PCIe errors in a row, then " + where + " was lost";
-    finding.why = std::to_string(reports) + " PCIe error reports of one port stand before the loss of the GPU, so the fault is on its way to the GPU.";
+    finding.why = std::to_string(reports) +
+                  " PCIe error reports of one port stand before the loss of the GPU, so the fault is on its "
+                  "way to the GPU.";
     finding.evidence.push_back(report);
   } else if (first->kind == FactKind::Xid) {
     const XidMeaning& xid = xid_meaning(first->code);
     finding.kind = xid.of == XidClass::Link ? DiagnosisKind::NvlinkHw : DiagnosisKind::GpuHw;
     finding.what = where + " reported Xid " + std::to_string(first->code) + ": " + xid.meaning_en;
-    finding.why = "The kernel's own report is the strongest evidence; timeouts and closed connections on other ranks follow from it.";
+    finding.why =
+        "The kernel's own report is the strongest evidence; timeouts and closed connections on other ranks "
+        "follow from it.";
   } else {
     finding.kind = DiagnosisKind::GpuHw;
     finding.what = where + " was lost";
@@ -122,8 +135,10 @@ std::optional<Finding> from_cuda(const Case& c) {
     finding.nodes = c.hosts_of({ranks.begin(), ranks.end()});
     if (finding.nodes.size() > 1) finding.nodes.clear();
     finding.confidence = finding.nodes.empty() ? Confidence::Unknown : Confidence::Likely;
-    finding.why = "Several ranks report it at once; the kernel log (Xid lines) decides which GPU or link it is.";
-    finding.alternatives.push_back({finding.kind, {ranks.begin(), ranks.end()}, "the kernel log is not here to choose among them"});
+    finding.why =
+        "Several ranks report it at once; the kernel log (Xid lines) decides which GPU or link it is.";
+    finding.alternatives.push_back(
+        {finding.kind, {ranks.begin(), ranks.end()}, "the kernel log is not here to choose among them"});
   }
   return finding;
 }
@@ -132,7 +147,8 @@ std::vector<std::string> expand_hosts(const std::string& text) {
   const std::size_t open = text.find('[');
   if (open == std::string::npos) return {text};
   std::vector<std::string> hosts;
-  const std::string numbers = text.substr(open + 1, text.find(']') == std::string::npos ? text.npos : text.find(']') - open - 1);
+  const std::string numbers =
+      text.substr(open + 1, text.find(']') == std::string::npos ? text.npos : text.find(']') - open - 1);
   const std::size_t width = numbers.find_first_not_of("0123456789");
   const std::size_t digits = width == std::string::npos ? numbers.size() : width;
   for (const int number : read_rank_list(numbers)) {
@@ -150,7 +166,8 @@ std::optional<Finding> gpu_hardware(const Case& c) {
   return from_cuda(c);
 }
 
-/// The scheduler or the launcher says that a node is gone. "STEP … ON host CANCELLED" names the node that prints it.
+/// The scheduler or the launcher says that a node is gone. "STEP … ON host CANCELLED" names the node that
+/// prints it.
 std::optional<Finding> node_failure(const Case& c) {
   Finding finding;
   finding.rule = "node_failure";
@@ -173,15 +190,21 @@ std::optional<Finding> node_failure(const Case& c) {
     if (lost.size() == 1) hosts.insert(lost.begin()->first);
   }
   finding.nodes.assign(hosts.begin(), hosts.end());
-  std::sort(finding.nodes.begin(), finding.nodes.end(), [](const auto& a, const auto& b) { return natural_less(a, b); });
+  std::sort(finding.nodes.begin(), finding.nodes.end(),
+            [](const auto& a, const auto& b) { return natural_less(a, b); });
   finding.confidence = hosts.empty() ? Confidence::Unknown : Confidence::Certain;
-  finding.what = hosts.empty() ? "a node failed" : "the scheduler or launcher reports that " + name_hosts(finding.nodes) + " failed";
-  finding.why = "Ranks that lost a connection to it are victims; the host in \"STEP … ON … CANCELLED\" only printed the line.";
+  finding.what = hosts.empty()
+                     ? "a node failed"
+                     : "the scheduler or launcher reports that " + name_hosts(finding.nodes) + " failed";
+  finding.why =
+      "Ranks that lost a connection to it are victims; the host in \"STEP … ON … CANCELLED\" only printed "
+      "the line.";
   for (const Fact* fact : c.of(FactKind::MachineCheck)) finding.evidence.push_back(fact);
   return finding;
 }
 
-/// Asynchronous events of the adapter: they come from the host whose port or adapter failed, before anybody else notices.
+/// Asynchronous events of the adapter: they come from the host whose port or adapter failed, before anybody
+/// else notices.
 std::optional<Finding> ib_port(const Case& c) {
   std::map<std::string, std::vector<const Fact*>> hosts;
   std::set<std::string> ports;
@@ -203,7 +226,9 @@ std::optional<Finding> ib_port(const Case& c) {
     finding.nodes = {hosts.begin()->first};
     finding.confidence = Confidence::Certain;
     finding.what = "the adapter of " + finding.nodes.front() + " reported \"" + event + "\"" + port;
-    finding.why = "Only processes of this host report it, before any other rank has an error; its neighbours later see their retries run out.";
+    finding.why =
+        "Only processes of this host report it, before any other rank has an error; its neighbours later see "
+        "their retries run out.";
     return finding;
   }
   // Several hosts: the one whose events stand clearly before all others.
@@ -216,13 +241,16 @@ std::optional<Finding> ib_port(const Case& c) {
   for (const auto& [other, facts] : hosts)
     if (!alone_first) finding.nodes.push_back(other);
   finding.confidence = hosts.empty() ? Confidence::Unknown : Confidence::Likely;
-  finding.what = "adapters reported \"" + event + "\"" + port + (finding.nodes.empty() ? "" : " on " + name_hosts(finding.nodes));
-  finding.why = alone_first ? "Its events stand before those of the other hosts."
-                            : "Several hosts report it at about the same time, which points to a switch they share.";
+  finding.what = "adapters reported \"" + event + "\"" + port +
+                 (finding.nodes.empty() ? "" : " on " + name_hosts(finding.nodes));
+  finding.why = alone_first
+                    ? "Its events stand before those of the other hosts."
+                    : "Several hosts report it at about the same time, which points to a switch they share.";
   return finding;
 }
 
-/// Completion errors name a pair of hosts. The host that is in every pair, with different partners, is the suspect.
+/// Completion errors name a pair of hosts. The host that is in every pair, with different partners, is the
+/// suspect.
 std::optional<Finding> ib_completion(const Case& c) {
   std::map<std::string, std::set<std::string>> partners;
   std::set<std::pair<std::string, std::string>> pairs;
@@ -257,7 +285,8 @@ std::optional<Finding> ib_completion(const Case& c) {
     // A local protection error is a statement about the reporter's own machine, not about the way.
     finding.kind = DiagnosisKind::NetworkConfig;
     finding.nodes.assign(protection_hosts.begin(), protection_hosts.end());
-    finding.confidence = protection_hosts.empty() || c.who.hosts().size() < 2 ? Confidence::Likely : Confidence::Certain;
+    finding.confidence =
+        protection_hosts.empty() || c.who.hosts().size() < 2 ? Confidence::Likely : Confidence::Certain;
     if (c.who.hosts().size() < 2) finding.nodes.clear();
     finding.what = std::string("work completions failed with status 4: ") + meaning.meaning_en;
     finding.why = "Status 4 concerns the memory of the host that reports it.";
@@ -271,32 +300,45 @@ std::optional<Finding> ib_completion(const Case& c) {
     const bool named = c.who.host_of_address(host) == host;
     if (named) finding.nodes = {host};
     finding.confidence = named ? Confidence::Certain : Confidence::Likely;
-    finding.what = "the way to " + host + " failed (status " + std::to_string(code) + ", " + meaning.name + ")" + adapter;
-    finding.why = std::to_string(others.size()) + " hosts report errors against one and the same peer, so the fault is at that peer and not at those who report.";
+    finding.what = "the way to " + host + " failed (status " + std::to_string(code) + ", " + meaning.name +
+                   ")" + adapter;
+    finding.why = std::to_string(others.size()) +
+                  " hosts report errors against one and the same peer, so the fault is at that peer and not "
+                  "at those who report.";
     return finding;
   }
   finding.confidence = Confidence::Unknown;
-  finding.what = std::string("a work completion failed with status ") + std::to_string(code) + ": " + meaning.meaning_en;
-  finding.why = "One pair of hosts does not tell which end, cable or switch is at fault; \"status 5\" lines are flushes after the first error.";
+  finding.what =
+      std::string("a work completion failed with status ") + std::to_string(code) + ": " + meaning.meaning_en;
+  finding.why =
+      "One pair of hosts does not tell which end, cable or switch is at fault; \"status 5\" lines are "
+      "flushes after the first error.";
   for (const auto& [host, others] : partners)
-    finding.alternatives.push_back({DiagnosisKind::IbError, {}, host + " is one end of " + std::to_string(others.size()) + " failing pair(s); no other pair confirms it"});
+    finding.alternatives.push_back({DiagnosisKind::IbError,
+                                    {},
+                                    host + " is one end of " + std::to_string(others.size()) +
+                                        " failing pair(s); no other pair confirms it"});
   return finding;
 }
 
 /// AER reports without a lost GPU: only when nothing else explains the failure.
 std::optional<Finding> pcie_reports(const Case& c) {
   const auto& reports = c.of(FactKind::Aer);
-  const bool uncorrected = std::any_of(reports.begin(), reports.end(), [](const Fact* f) { return f->name.rfind("Uncorrect", 0) == 0; });
+  const bool uncorrected = std::any_of(reports.begin(), reports.end(),
+                                       [](const Fact* f) { return f->name.rfind("Uncorrect", 0) == 0; });
   if (reports.empty() || (!uncorrected && reports.size() < 10 * kAerStorm)) return std::nullopt;
   Finding finding;
   finding.rule = "pcie_reports";
   finding.kind = DiagnosisKind::PcieError;
   finding.evidence = {reports.front(), reports.back()};
   if (const std::string host = c.host(*reports.front()); !host.empty()) finding.nodes = {host};
-  if (const int rank = c.who.rank_at_bus(c.host(*reports.front()), reports.front()->bus); rank >= 0) finding.culprits = {rank};
+  if (const int rank = c.who.rank_at_bus(c.host(*reports.front()), reports.front()->bus); rank >= 0)
+    finding.culprits = {rank};
   finding.confidence = finding.nodes.empty() ? Confidence::Unknown : Confidence::Likely;
-  finding.what = std::to_string(reports.size()) + " PCIe error reports" + (finding.nodes.empty() ? "" : " on " + finding.nodes.front());
-  finding.why = uncorrected ? "An uncorrected PCIe error loses data." : "So many corrected errors mean a bad lane, riser or power.";
+  finding.what = std::to_string(reports.size()) + " PCIe error reports" +
+                 (finding.nodes.empty() ? "" : " on " + finding.nodes.front());
+  finding.why = uncorrected ? "An uncorrected PCIe error loses data."
+                            : "So many corrected errors mean a bad lane, riser or power.";
   return finding;
 }
 
@@ -310,7 +352,8 @@ std::optional<Finding> time_limit(const Case& c) {
   const bool wall = limits.front()->name == "time limit";
   finding.kind = wall ? DiagnosisKind::ConfigError : DiagnosisKind::None;
   finding.confidence = Confidence::Likely;
-  finding.what = wall ? "the scheduler stopped the job at its time limit" : "the scheduler stopped the job (" + limits.front()->name + ")";
+  finding.what = wall ? "the scheduler stopped the job at its time limit"
+                      : "the scheduler stopped the job (" + limits.front()->name + ")";
   finding.why = "No line before it shows a failure; errors that follow come from being stopped.";
   return finding;
 }

@@ -1,4 +1,5 @@
-// Rules on statements that show both sides of a mismatch: debug wrapper, COLL lines, Horovod, recorder analysis, Gloo, MPI.
+// Rules on statements that show both sides of a mismatch: debug wrapper, COLL lines, Horovod, recorder
+// analysis, Gloo, MPI.
 #include <algorithm>
 #include <map>
 
@@ -13,16 +14,22 @@ using sim::Confidence;
 using sim::DiagnosisKind;
 
 std::string print_of(const CallPrint& print) {
-  return print.op + " " + print.shape + " " + print.dtype + (print.seq >= 0 ? " #" + std::to_string(print.seq) : std::string());
+  return print.op + " " + print.shape + " " + print.dtype +
+         (print.seq >= 0 ? " #" + std::to_string(print.seq) : std::string());
 }
 
 const char* kind_words(DiagnosisKind kind) {
   switch (kind) {
-    case DiagnosisKind::CollectiveOrder: return "runs another operation";
-    case DiagnosisKind::ShapeMismatch: return "uses another shape";
-    case DiagnosisKind::DtypeMismatch: return "uses another dtype";
-    case DiagnosisKind::SequenceMismatch: return "is at another call";
-    default: return "differs";
+    case DiagnosisKind::CollectiveOrder:
+      return "runs another operation";
+    case DiagnosisKind::ShapeMismatch:
+      return "uses another shape";
+    case DiagnosisKind::DtypeMismatch:
+      return "uses another dtype";
+    case DiagnosisKind::SequenceMismatch:
+      return "is at another call";
+    default:
+      return "differs";
   }
 }
 
@@ -42,8 +49,9 @@ void settle(const Case& c, Finding& finding, const Vote& result, const std::set<
 
 }  // namespace
 
-/// TORCH_DISTRIBUTED_DEBUG=DETAIL. Each rank names the FIRST rank, from 0 up, that differs from itself: the majority names the
-/// odd rank and the odd rank names rank 0. So a message (A, B) also says that all ranks below B agree with A.
+/// TORCH_DISTRIBUTED_DEBUG=DETAIL. Each rank names the FIRST rank, from 0 up, that differs from itself: the
+/// majority names the odd rank and the odd rank names rank 0. So a message (A, B) also says that all ranks
+/// below B agree with A.
 std::optional<Finding> wrapper_mismatch(const Case& c) {
   const auto& facts = c.of(FactKind::WrapperMismatch);
   if (facts.empty()) return std::nullopt;
@@ -65,7 +73,8 @@ std::optional<Finding> wrapper_mismatch(const Case& c) {
     if (own.count(rank) == 0) said[rank] = print_of(print);
     foreign = foreign || is_foreign(print);
   }
-  // After a lost step the other side's fingerprint is read from foreign data; what a rank says of itself is real.
+  // After a lost step the other side's fingerprint is read from foreign data; what a rank says of itself is
+  // real.
   for (const auto& [rank, print] : own) said[rank] = print_of(print);
   if (own.size() == 1 && !names.empty()) {
     const auto [speaker, named] = *names.begin();
@@ -78,11 +87,13 @@ std::optional<Finding> wrapper_mismatch(const Case& c) {
   finding.evidence = facts;
   const Vote result = vote(said, implied);
   const Fact& first = *facts.front();
-  finding.kind = difference(first.mine, first.theirs.op.empty() && own.size() > 1 ? std::prev(own.end())->second : first.theirs);
+  finding.kind = difference(
+      first.mine, first.theirs.op.empty() && own.size() > 1 ? std::prev(own.end())->second : first.theirs);
   for (const auto& [rank, print] : own)
     for (const auto& [other, other_print] : own)
       if (print_of(print) != print_of(other_print)) finding.kind = difference(print, other_print);
-  if (foreign && finding.kind != DiagnosisKind::ShapeMismatch && finding.kind != DiagnosisKind::DtypeMismatch) finding.kind = DiagnosisKind::SequenceMismatch;
+  if (foreign && finding.kind != DiagnosisKind::ShapeMismatch && finding.kind != DiagnosisKind::DtypeMismatch)
+    finding.kind = DiagnosisKind::SequenceMismatch;
   // Group ranks to global ranks, where a prefix gives both.
   std::map<int, int> global;
   for (const Fact* fact : facts)
@@ -102,22 +113,27 @@ std::optional<Finding> wrapper_mismatch(const Case& c) {
   std::set<int> involved;
   for (const auto& [rank, what] : said) involved.insert(translate({rank}).front());
   if (said.size() == 2 && implied == 0) translated.decided = false;
-  if (said.size() == 2 && implied > 0 && translated.decided) translated.minority = translate({names.begin()->second});
+  if (said.size() == 2 && implied > 0 && translated.decided)
+    translated.minority = translate({names.begin()->second});
   settle(c, finding, translated, involved);
   for (const int rank : translated.majority) finding.victims.insert(rank);
-  finding.what = finding.culprits.empty() ? std::string("ranks disagree about one call: ") + print_of(first.mine) + " against " + print_of(first.theirs)
-                                          : name_ranks(finding.culprits) + " " + kind_words(finding.kind) +
-                                                (first.mine.seq >= 0 ? " at call #" + std::to_string(first.mine.seq) : "");
+  finding.what = finding.culprits.empty()
+                     ? std::string("ranks disagree about one call: ") + print_of(first.mine) + " against " +
+                           print_of(first.theirs)
+                     : name_ranks(finding.culprits) + " " + kind_words(finding.kind) +
+                           (first.mine.seq >= 0 ? " at call #" + std::to_string(first.mine.seq) : "");
   finding.why = finding.culprits.empty()
                     ? "With two sides of equal weight there is no majority: either rank may be the odd one."
-                    : std::to_string(translated.majority.size() + implied) + " rank(s) agree with each other and differ from " + name_ranks(finding.culprits) +
+                    : std::to_string(translated.majority.size() + implied) +
+                          " rank(s) agree with each other and differ from " + name_ranks(finding.culprits) +
                           "; the odd rank itself can only name rank 0.";
   return finding;
 }
 
 /// NCCL_DEBUG_SUBSYS=COLL: the calls of all ranks at one opCount side by side.
 std::optional<Finding> coll_lines(const Case& c) {
-  std::map<std::pair<std::int64_t, std::int64_t>, std::map<int, const Fact*>> calls;  // (ranks of the communicator, opCount)
+  std::map<std::pair<std::int64_t, std::int64_t>, std::map<int, const Fact*>>
+      calls;  // (ranks of the communicator, opCount)
   std::map<int, std::int64_t> last;
   for (const Fact* fact : c.of(FactKind::NcclColl)) {
     const int rank = c.rank(*fact);
@@ -128,20 +144,26 @@ std::optional<Finding> coll_lines(const Case& c) {
   }
   for (const auto& [key, ranks] : calls) {
     std::map<int, std::string> said;
-    for (const auto& [rank, fact] : ranks) said[rank] = fact->op + " " + std::to_string(fact->numel_in) + " " + fact->dtype;
+    for (const auto& [rank, fact] : ranks)
+      said[rank] = fact->op + " " + std::to_string(fact->numel_in) + " " + fact->dtype;
     const Vote result = vote(said);
     if (!result.decided || result.minority.size() * 2 >= said.size() || said.size() < 3) continue;
     const Fact& odd = *ranks.at(result.minority.front());
     const Fact& usual = *ranks.at(result.majority.front());
     Finding finding;
     finding.rule = "coll_lines";
-    finding.kind = odd.op != usual.op ? DiagnosisKind::CollectiveOrder : odd.numel_in != usual.numel_in ? DiagnosisKind::ShapeMismatch : DiagnosisKind::DtypeMismatch;
+    finding.kind = odd.op != usual.op               ? DiagnosisKind::CollectiveOrder
+                   : odd.numel_in != usual.numel_in ? DiagnosisKind::ShapeMismatch
+                                                    : DiagnosisKind::DtypeMismatch;
     finding.evidence = {&odd, &usual};
     for (const Fact* check : c.of(FactKind::NcclSelfCheck)) finding.evidence.push_back(check);
     settle(c, finding, result, {});
-    finding.what = name_ranks(finding.culprits) + " called " + odd.op + " with count " + std::to_string(odd.numel_in) + " where " +
-                   std::to_string(result.majority.size()) + " ranks called " + usual.op + " with count " + std::to_string(usual.numel_in);
-    finding.why = "The calls are compared at the same operation count of one communicator; neighbours that report a hang are victims.";
+    finding.what = name_ranks(finding.culprits) + " called " + odd.op + " with count " +
+                   std::to_string(odd.numel_in) + " where " + std::to_string(result.majority.size()) +
+                   " ranks called " + usual.op + " with count " + std::to_string(usual.numel_in);
+    finding.why =
+        "The calls are compared at the same operation count of one communicator; neighbours that report a "
+        "hang are victims.";
     return finding;
   }
   // NCCL 2.4's own check alone.
@@ -168,11 +190,11 @@ std::optional<Finding> horovod(const Case& c) {
     Finding finding;
     finding.rule = "horovod";
     finding.evidence = mismatches;
-    finding.kind = text.find("shape") != std::string::npos        ? DiagnosisKind::ShapeMismatch
-                   : text.find("data type") != std::string::npos  ? DiagnosisKind::DtypeMismatch
-                   : text.find("operation") != std::string::npos  ? DiagnosisKind::CollectiveOrder
-                   : text.find("device") != std::string::npos     ? DiagnosisKind::ConfigError
-                                                                  : DiagnosisKind::CollectiveOrder;
+    finding.kind = text.find("shape") != std::string::npos       ? DiagnosisKind::ShapeMismatch
+                   : text.find("data type") != std::string::npos ? DiagnosisKind::DtypeMismatch
+                   : text.find("operation") != std::string::npos ? DiagnosisKind::CollectiveOrder
+                   : text.find("device") != std::string::npos    ? DiagnosisKind::ConfigError
+                                                                 : DiagnosisKind::CollectiveOrder;
     finding.confidence = Confidence::Unknown;
     finding.what = text.substr(0, 160);
     finding.why = "Horovod says that ranks differ, but not which.";
@@ -185,7 +207,8 @@ std::optional<Finding> horovod(const Case& c) {
   finding.evidence = stalls;
   std::map<std::set<int>, std::size_t> missing;
   std::map<std::set<int>, std::size_t> ready;
-  for (const Fact* fact : stalls) ++(fact->name == "missing" ? missing : ready)[{fact->named.begin(), fact->named.end()}];
+  for (const Fact* fact : stalls)
+    ++(fact->name == "missing" ? missing : ready)[{fact->named.begin(), fact->named.end()}];
   const auto world = static_cast<std::size_t>(c.world());
   const auto complement = [&](const std::set<int>& ranks) {
     std::set<int> others;
@@ -204,7 +227,9 @@ std::optional<Finding> horovod(const Case& c) {
     finding.nodes = c.hosts_of(finding.culprits);
     finding.confidence = Confidence::Certain;
     finding.what = name_ranks(finding.culprits) + " did not submit what all others wait for";
-    finding.why = "Every stalled tensor misses the same rank, so this rank never arrived; two different orders would give complementary sets.";
+    finding.why =
+        "Every stalled tensor misses the same rank, so this rank never arrived; two different orders would "
+        "give complementary sets.";
     return finding;
   }
   if (sets.size() == 2) {
@@ -220,10 +245,15 @@ std::optional<Finding> horovod(const Case& c) {
         finding.nodes = c.hosts_of(finding.culprits);
         finding.confidence = Confidence::Certain;
       } else {
-        for (const auto* ranks : {&a, &b}) finding.alternatives.push_back({finding.kind, {ranks->begin(), ranks->end()}, "as many as on the other side"});
+        for (const auto* ranks : {&a, &b})
+          finding.alternatives.push_back(
+              {finding.kind, {ranks->begin(), ranks->end()}, "as many as on the other side"});
       }
-      finding.what = (finding.culprits.empty() ? std::string("ranks") : name_ranks(finding.culprits)) + " submitted other operations than the rest";
-      finding.why = "The sets of ready ranks complement each other: each side waits for the other's operation. The smaller side is the odd one.";
+      finding.what = (finding.culprits.empty() ? std::string("ranks") : name_ranks(finding.culprits)) +
+                     " submitted other operations than the rest";
+      finding.why =
+          "The sets of ready ranks complement each other: each side waits for the other's operation. The "
+          "smaller side is the odd one.";
       return finding;
     }
   }
@@ -232,18 +262,23 @@ std::optional<Finding> horovod(const Case& c) {
   std::set<int> common = sets.empty() ? std::set<int>{} : *sets.begin();
   for (const auto& ranks : sets) {
     std::set<int> both;
-    std::set_intersection(common.begin(), common.end(), ranks.begin(), ranks.end(), std::inserter(both, both.begin()));
+    std::set_intersection(common.begin(), common.end(), ranks.begin(), ranks.end(),
+                          std::inserter(both, both.begin()));
     common = both;
   }
-  if (!common.empty() && (world == 0 || common.size() * 2 < world)) finding.culprits.assign(common.begin(), common.end());
+  if (!common.empty() && (world == 0 || common.size() * 2 < world))
+    finding.culprits.assign(common.begin(), common.end());
   finding.nodes = c.hosts_of(finding.culprits);
   finding.confidence = finding.culprits.empty() ? Confidence::Unknown : Confidence::Likely;
-  finding.what = "operations are stalled" + (finding.culprits.empty() ? std::string() : "; " + name_ranks(finding.culprits) + " is missing in all of them");
+  finding.what = "operations are stalled" + (finding.culprits.empty() ? std::string()
+                                                                      : "; " + name_ranks(finding.culprits) +
+                                                                            " is missing in all of them");
   finding.why = "The missing sets differ from tensor to tensor.";
   return finding;
 }
 
-/// The text of PyTorch's recorder analysis (torchfrtrace). It takes the first rank as innocent, and "state" names nobody.
+/// The text of PyTorch's recorder analysis (torchfrtrace). It takes the first rank as innocent, and "state"
+/// names nobody.
 std::optional<Finding> recorder_statements(const Case& c) {
   if (const auto& missing = c.of(FactKind::FrMissing); !missing.empty()) {
     const Fact& first = *missing.front();
@@ -251,11 +286,14 @@ std::optional<Finding> recorder_statements(const Case& c) {
     finding.rule = "recorder_statements";
     finding.kind = DiagnosisKind::HangRankMissing;
     finding.evidence = missing;
-    const bool few = c.world() == 0 || static_cast<std::int64_t>(first.named.size()) * 2 < c.world();
+    const bool from_dumps = !first.name.empty();  // our own reader, which has already looked at all dumps
+    const bool few =
+        from_dumps || c.world() == 0 || static_cast<std::int64_t>(first.named.size()) * 2 < c.world();
     if (few) finding.culprits = first.named;
     finding.nodes = c.hosts_of(finding.culprits);
     finding.confidence = few ? Confidence::Certain : Confidence::Unknown;
-    finding.what = name_ranks(first.named) + " did not join collective" + (first.seq >= 0 ? " #" + std::to_string(first.seq) : "");
+    finding.what = name_ranks(first.named) + " did not join collective" +
+                   (first.seq >= 0 ? " #" + std::to_string(first.seq) : "");
     finding.why = "All other members have the call scheduled; a missing rank that is alive never made it.";
     return finding;
   }
@@ -266,20 +304,41 @@ std::optional<Finding> recorder_statements(const Case& c) {
     finding.rule = "recorder_statements";
     finding.evidence = mismatches;
     const std::string& type = mismatches.front()->name;
-    finding.kind = type.find("TYPE") != std::string::npos && type.find("DTYPE") == std::string::npos ? DiagnosisKind::CollectiveOrder
-                   : type.find("DTYPE") != std::string::npos                                         ? DiagnosisKind::DtypeMismatch
-                                                                                                     : DiagnosisKind::ShapeMismatch;
+    if (type == "shape" || type == "dtype" || type == "order" ||
+        type == "sequence") {  // our own reader: a majority vote already
+      const Fact& fact = *mismatches.front();
+      finding.kind = type == "shape"   ? DiagnosisKind::ShapeMismatch
+                     : type == "dtype" ? DiagnosisKind::DtypeMismatch
+                     : type == "order" ? DiagnosisKind::CollectiveOrder
+                                       : DiagnosisKind::SequenceMismatch;
+      finding.culprits = fact.named;
+      finding.nodes = c.hosts_of(fact.named);
+      finding.confidence = fact.named.empty() ? Confidence::Unknown : Confidence::Certain;
+      finding.what = fact.text;
+      finding.why = "The Flight Recorder dumps show both sides of the call; the minority differs.";
+      return finding;
+    }
+    finding.kind = type.find("TYPE") != std::string::npos && type.find("DTYPE") == std::string::npos
+                       ? DiagnosisKind::CollectiveOrder
+                   : type.find("DTYPE") != std::string::npos ? DiagnosisKind::DtypeMismatch
+                                                             : DiagnosisKind::ShapeMismatch;
     const auto count = static_cast<std::int64_t>(named.size());
-    if (c.world() >= 3 && count * 2 < c.world()) finding.culprits.assign(named.begin(), named.end());
+    if (c.world() >= 3 && count * 2 < c.world())
+      finding.culprits.assign(named.begin(), named.end());
     else if (c.world() >= 3 && count == c.world() - 1)  // the tool took the odd rank for its reference
       for (int rank = 0; rank < c.world(); ++rank)
         if (named.count(rank) == 0) finding.culprits.push_back(rank);
     finding.nodes = c.hosts_of(finding.culprits);
     finding.confidence = finding.culprits.empty() ? Confidence::Unknown : Confidence::Likely;
-    finding.what = (finding.culprits.empty() ? std::string("ranks differ") : name_ranks(finding.culprits) + " differs") + " in one collective (" + type + ")";
-    finding.why = "The tool assumes that the first rank is right; the minority counts, not its word \"culprit\".";
+    finding.what =
+        (finding.culprits.empty() ? std::string("ranks differ") : name_ranks(finding.culprits) + " differs") +
+        " in one collective (" + type + ")";
+    finding.why =
+        "The tool assumes that the first rank is right; the minority counts, not its word \"culprit\".";
     if (finding.culprits.empty())
-      for (const int rank : named) finding.alternatives.push_back({finding.kind, {rank}, "named by a tool that takes the first rank as reference"});
+      for (const int rank : named)
+        finding.alternatives.push_back(
+            {finding.kind, {rank}, "named by a tool that takes the first rank as reference"});
     return finding;
   }
   if (const auto& states = c.of(FactKind::FrState); !states.empty()) {
@@ -289,10 +348,14 @@ std::optional<Finding> recorder_statements(const Case& c) {
     finding.evidence = states;
     finding.confidence = Confidence::Unknown;
     finding.what = "dumps differ in the state of one collective only";
-    finding.why = "A different state alone names nobody: the dumps may have been taken at different moments, and the tool takes its first rank as the reference.";
+    finding.why =
+        "A different state alone names nobody: the dumps may have been taken at different moments, and the "
+        "tool takes its first rank as the reference.";
     for (const Fact* fact : states) {
       for (const int rank : fact->named) finding.victims.insert(rank);
-      if (!fact->named.empty()) finding.alternatives.push_back({finding.kind, fact->named, "the tool's \"culprit\" differs in state only"});
+      if (!fact->named.empty())
+        finding.alternatives.push_back(
+            {finding.kind, fact->named, "the tool's \"culprit\" differs in state only"});
     }
     return finding;
   }
@@ -319,7 +382,9 @@ std::optional<Finding> missing_in_barrier(const Case& c) {
     }
     if (processed == nullptr || c.world() <= 0 || c.world() > 65'536) return std::nullopt;
     for (int rank = 0; rank < c.world(); ++rank)
-      if (rank != reporter && std::find(processed->named.begin(), processed->named.end(), rank) == processed->named.end()) missing.insert(rank);
+      if (rank != reporter &&
+          std::find(processed->named.begin(), processed->named.end(), rank) == processed->named.end())
+        missing.insert(rank);
   }
   const bool few = c.world() == 0 || static_cast<std::int64_t>(missing.size()) < c.world();
   if (!few || missing.empty()) return std::nullopt;
@@ -327,7 +392,9 @@ std::optional<Finding> missing_in_barrier(const Case& c) {
   finding.nodes = c.hosts_of(finding.culprits);
   finding.confidence = c.of(FactKind::BarrierMissing).empty() ? Confidence::Likely : Confidence::Certain;
   finding.what = name_ranks(finding.culprits) + " did not reach the barrier";
-  finding.why = "Rank 0 collects everybody and names who is missing; ranks that reached it only lose rank 0 afterwards.";
+  finding.why =
+      "Rank 0 collects everybody and names who is missing; ranks that reached it only lose rank 0 "
+      "afterwards.";
   return finding;
 }
 
@@ -346,19 +413,26 @@ std::optional<Finding> gloo_size(const Case& c) {
       for (const Fact* entry : c.of(kind))
         if (entry->code == -6) reporter = c.rank(*entry);
   const Fact& first = *facts.front();
-  finding.what = "a message did not fit the buffer" + (first.value > 0 ? " (" + std::to_string(first.value) + " against " + std::to_string(first.limit) + " bytes)" : std::string());
-  finding.why = "A wrong size, dtype or order looks the same here, and the rank that reports is the innocent neighbour of the guilty one.";
+  finding.what = "a message did not fit the buffer" +
+                 (first.value > 0 ? " (" + std::to_string(first.value) + " against " +
+                                        std::to_string(first.limit) + " bytes)"
+                                  : std::string());
+  finding.why =
+      "A wrong size, dtype or order looks the same here, and the rank that reports is the innocent neighbour "
+      "of the guilty one.";
   if (reporter >= 0) {
     finding.victims.insert(reporter);
     const auto world = static_cast<int>(c.world());
     if (world > 2)
       for (const int rank : {(reporter + world - 1) % world, (reporter + 1) % world})
-        finding.alternatives.push_back({finding.kind, {rank}, "a neighbour of the rank that reports; nothing tells which neighbour"});
+        finding.alternatives.push_back(
+            {finding.kind, {rank}, "a neighbour of the rank that reports; nothing tells which neighbour"});
   }
   return finding;
 }
 
-/// MPI's own error class. The reporter is the receiver and innocent; the sender of the wrong count is not named.
+/// MPI's own error class. The reporter is the receiver and innocent; the sender of the wrong count is not
+/// named.
 std::optional<Finding> mpi_error(const Case& c) {
   const auto& facts = c.of(FactKind::MpiError);
   if (facts.empty()) return std::nullopt;
@@ -368,11 +442,15 @@ std::optional<Finding> mpi_error(const Case& c) {
   finding.confidence = Confidence::Unknown;
   const Fact* truncated = nullptr;
   for (const Fact* fact : facts)
-    if (fact->name.find("TRUNCATE") != std::string::npos || fact->name.find("runcated") != std::string::npos) truncated = fact;
+    if (fact->name.find("TRUNCATE") != std::string::npos || fact->name.find("runcated") != std::string::npos)
+      truncated = fact;
   if (truncated != nullptr) {
     finding.kind = DiagnosisKind::ShapeMismatch;
-    finding.what = "a message was longer than the receiver expected (" + (truncated->op.empty() ? std::string("MPI_ERR_TRUNCATE") : truncated->op) + ")";
-    finding.why = "The rank that reports is the receiver, and so the victim; the rank with the wrong count is not named.";
+    finding.what = "a message was longer than the receiver expected (" +
+                   (truncated->op.empty() ? std::string("MPI_ERR_TRUNCATE") : truncated->op) + ")";
+    finding.why =
+        "The rank that reports is the receiver, and so the victim; the rank with the wrong count is not "
+        "named.";
   } else {
     finding.kind = DiagnosisKind::Unknown;
     finding.what = "MPI reported " + facts.front()->name.substr(0, 100);
@@ -391,13 +469,16 @@ std::optional<Finding> ras_statements(const Case& c) {
     for (const Fact* fact : c.of(kind)) {
       finding.evidence.push_back(fact);
       ranks.insert(fact->named.begin(), fact->named.end());
-      if (!fact->who.host.empty()) hosts.insert(c.who.host_of_address(fact->who.host).empty() ? fact->who.host : c.who.host_of_address(fact->who.host));
+      if (!fact->who.host.empty())
+        hosts.insert(c.who.host_of_address(fact->who.host).empty() ? fact->who.host
+                                                                   : c.who.host_of_address(fact->who.host));
     }
   };
   take(FactKind::RasDead);
   if (!finding.evidence.empty()) {
     finding.kind = DiagnosisKind::RankCrash;
-    finding.what = (ranks.empty() ? std::string("a process") : name_ranks({ranks.begin(), ranks.end()})) + " is dead: unreachable through NCCL's RAS network";
+    finding.what = (ranks.empty() ? std::string("a process") : name_ranks({ranks.begin(), ranks.end()})) +
+                   " is dead: unreachable through NCCL's RAS network";
     finding.why = "Its RAS thread does not answer any more, so the process has ended or its node is gone.";
   } else {
     take(FactKind::RasMissing);
@@ -406,15 +487,20 @@ std::optional<Finding> ras_statements(const Case& c) {
       finding.what = name_ranks({ranks.begin(), ranks.end()}) + " gives no data to NCCL's RAS network";
       finding.why = "All other members of the communicator answer.";
     } else {
-      // Details are printed for the outliers, which may be the ranks AHEAD: only a lower count makes a suspect.
+      // Details are printed for the outliers, which may be the ranks AHEAD: only a lower count makes a
+      // suspect.
       for (const Fact* fact : c.of(FactKind::RasOutlier)) {
         finding.evidence.push_back(fact);
-        if (fact->value >= 0 && fact->limit >= 0 && fact->value < fact->limit) ranks.insert(fact->named.begin(), fact->named.end());
+        if (fact->value >= 0 && fact->limit >= 0 && fact->value < fact->limit)
+          ranks.insert(fact->named.begin(), fact->named.end());
       }
       if (finding.evidence.empty()) return std::nullopt;
       finding.kind = DiagnosisKind::HangRankMissing;
-      finding.what = ranks.empty() ? std::string("ranks have different operation counts") : name_ranks({ranks.begin(), ranks.end()}) + " has launched fewer operations than the others";
-      finding.why = "The ranks with the lower count are behind; RAS prints the smaller group, which may be ahead.";
+      finding.what = ranks.empty() ? std::string("ranks have different operation counts")
+                                   : name_ranks({ranks.begin(), ranks.end()}) +
+                                         " has launched fewer operations than the others";
+      finding.why =
+          "The ranks with the lower count are behind; RAS prints the smaller group, which may be ahead.";
     }
   }
   finding.culprits.assign(ranks.begin(), ranks.end());

@@ -11,15 +11,17 @@ namespace {
 using sim::Confidence;
 using sim::DiagnosisKind;
 
-/// Facts that show their author waiting or losing somebody: whatever the author raises afterwards is a consequence.
-constexpr FactKind kVictimKinds[] = {FactKind::WatchdogTimeout, FactKind::GlooTimeout,     FactKind::PeerClosed,
-                                     FactKind::NcclErrorText,   FactKind::BarrierVictim,   FactKind::StoreLost,
-                                     FactKind::RemoteErrorFrom, FactKind::StoreUnreachable};
+/// Facts that show their author waiting or losing somebody: whatever the author raises afterwards is a
+/// consequence.
+constexpr FactKind kVictimKinds[] = {
+    FactKind::WatchdogTimeout, FactKind::GlooTimeout, FactKind::PeerClosed,      FactKind::NcclErrorText,
+    FactKind::BarrierVictim,   FactKind::StoreLost,   FactKind::RemoteErrorFrom, FactKind::StoreUnreachable};
 
 bool was_victim_before(const Case& c, int rank, const Fact& fact) {
   for (const FactKind kind : kVictimKinds)
     for (const Fact* victim : c.of(kind))
-      if (victim->role == Role::Victim && c.torch_rank(*victim) == rank && c.before(*victim, fact)) return true;
+      if (victim->role == Role::Victim && c.torch_rank(*victim) == rank && c.before(*victim, fact))
+        return true;
   return false;
 }
 
@@ -34,7 +36,8 @@ int rank_from_table(const Case& c, const Fact& fact) {
   const auto entries = launcher_entries(c);
   std::set<int> ranks;
   for (const Fact* entry : entries) {
-    if (!entry->name.empty() && !fact.name.empty() && entry->name.rfind(fact.name, 0) == 0 && entry->name.size() > fact.name.size() &&
+    if (!entry->name.empty() && !fact.name.empty() && entry->name.rfind(fact.name, 0) == 0 &&
+        entry->name.size() > fact.name.size() &&
         fact.text.find(entry->name.substr(0, 60)) != std::string::npos)
       return c.rank(*entry);
     ranks.insert(c.rank(*entry));
@@ -42,7 +45,8 @@ int rank_from_table(const Case& c, const Fact& fact) {
   return ranks.size() == 1 ? *ranks.begin() : -1;
 }
 
-/// A C++ exception ends in SIGABRT, a Python one in exit code 1: the only task that ended otherwise than the rest.
+/// A C++ exception ends in SIGABRT, a Python one in exit code 1: the only task that ended otherwise than the
+/// rest.
 int rank_from_tasks(const Case& c) {
   if (!c.who.task_is_rank()) return -1;
   std::map<bool, std::vector<int>> by_abort;
@@ -81,8 +85,9 @@ Finding crash_of(const Case& c, const std::vector<int>& ranks, const char* rule)
 
 bool is_root_exception(const Fact& fact) {
   if (fact.role != Role::Root) return false;
-  static constexpr std::string_view kNotOwn[] = {"DistBackendError", "DistNetworkError", "DistStoreError", "ChildFailedError", "RayTaskError",
-                                                 "RendezvousClosedError", "WorkerCrashedError", "EngineDeadError", "BrokenExecutor"};
+  static constexpr std::string_view kNotOwn[] = {
+      "DistBackendError",      "DistNetworkError",   "DistStoreError",  "ChildFailedError", "RayTaskError",
+      "RendezvousClosedError", "WorkerCrashedError", "EngineDeadError", "BrokenExecutor"};
   for (const std::string_view name : kNotOwn)
     if (fact.name.find(name) != std::string::npos) return false;
   return true;
@@ -108,9 +113,9 @@ std::set<int> victim_ranks(const Case& c) {
     for (const Fact* fact : c.of(kind))
       if (fact->role == Role::Victim)
         if (const int rank = c.torch_rank(*fact); rank >= 0) ranks.insert(rank);
-  for (const FactKind kind : {FactKind::WatchdogError, FactKind::HeartbeatStuck, FactKind::CommAborted, FactKind::Overflow,
-                              FactKind::ElasticEntry, FactKind::ElasticRoot, FactKind::MpiError, FactKind::MpiSignal,
-                              FactKind::IbCompletion})
+  for (const FactKind kind : {FactKind::WatchdogError, FactKind::HeartbeatStuck, FactKind::CommAborted,
+                              FactKind::Overflow, FactKind::ElasticEntry, FactKind::ElasticRoot,
+                              FactKind::MpiError, FactKind::MpiSignal, FactKind::IbCompletion})
     for (const Fact* fact : c.of(kind))
       if (const int rank = c.torch_rank(*fact); rank >= 0) ranks.insert(rank);
   for (const Fact* fact : c.of(FactKind::ElasticSigterm))
@@ -118,7 +123,8 @@ std::set<int> victim_ranks(const Case& c) {
   return ranks;
 }
 
-/// NaN found in local values, before they were mixed with those of other ranks: the rank that found it made it.
+/// NaN found in local values, before they were mixed with those of other ranks: the rank that found it made
+/// it.
 std::optional<Finding> nan_before_communication(const Case& c) {
   const auto& facts = c.of(FactKind::NanLocal);
   if (facts.empty()) return std::nullopt;
@@ -129,12 +135,19 @@ std::optional<Finding> nan_before_communication(const Case& c) {
   finding.rule = "nan_before_communication";
   finding.kind = DiagnosisKind::Nan;
   finding.evidence = facts;
-  finding.why = "The check looks at local values before any communication, so no other rank can have brought the NaN in; ranks that lose the connection to it are victims.";
+  finding.why =
+      "The check looks at local values before any communication, so no other rank can have brought the NaN "
+      "in; ranks that lose the connection to it are victims.";
   if (ranks.empty() || (ranks.size() > 1 && static_cast<std::int64_t>(ranks.size()) * 2 > c.world())) {
     finding.confidence = Confidence::Unknown;
-    finding.what = "NaN or infinity was found in local values" + std::string(ranks.empty() ? "" : " on many ranks");
-    if (!ranks.empty()) finding.why = "Most ranks report it in the same step, so it was already in the weights or came through an earlier reduction.";
-    for (const auto& [rank, fact] : ranks) finding.alternatives.push_back({DiagnosisKind::Nan, {rank}, "reports it like the others"});
+    finding.what =
+        "NaN or infinity was found in local values" + std::string(ranks.empty() ? "" : " on many ranks");
+    if (!ranks.empty())
+      finding.why =
+          "Most ranks report it in the same step, so it was already in the weights or came through an "
+          "earlier reduction.";
+    for (const auto& [rank, fact] : ranks)
+      finding.alternatives.push_back({DiagnosisKind::Nan, {rank}, "reports it like the others"});
     return finding;
   }
   const Fact* first = ranks.begin()->second;
@@ -162,10 +175,12 @@ std::optional<Finding> nan_in_loss(const Case& c) {
     const int rank = c.rank(*fact);
     if (rank < 0) continue;
     const Fact*& first = first_of[rank];
-    const bool earlier = first == nullptr || (fact->step >= 0 && first->step >= 0 ? fact->step < first->step : c.before(*fact, *first));
+    const bool earlier = first == nullptr || (fact->step >= 0 && first->step >= 0 ? fact->step < first->step
+                                                                                  : c.before(*fact, *first));
     if (earlier) first = fact;
   }
-  std::set<int> reporting;  // ranks that print steps of their own: silence about NaN means something for these only
+  std::set<int>
+      reporting;  // ranks that print steps of their own: silence about NaN means something for these only
   for (const Fact* fact : c.of(FactKind::Progress))
     if (const int rank = c.rank(*fact); rank >= 0 && fact->step >= 0) reporting.insert(rank);
   Finding finding;
@@ -179,11 +194,15 @@ std::optional<Finding> nan_in_loss(const Case& c) {
         finding.culprits.push_back(rank);
         finding.evidence.push_back(fact);
       }
-    if (finding.culprits.size() * 2 < reporting.size() || (finding.culprits.size() == 1 && reporting.size() == 2)) {
+    if (finding.culprits.size() * 2 < reporting.size() ||
+        (finding.culprits.size() == 1 && reporting.size() == 2)) {
       finding.nodes = c.hosts_of(finding.culprits);
       finding.confidence = Confidence::Certain;
-      finding.what = "the loss of " + name_ranks(finding.culprits) + " became NaN or infinite" + (step == INT64_MAX ? "" : " in step " + std::to_string(step));
-      finding.why = "In that step the other ranks still had a finite loss; NaN in reduced values (gradient norm, later losses, \"OVERFLOW! Rank 0\") reaches everybody and names nobody.";
+      finding.what = "the loss of " + name_ranks(finding.culprits) + " became NaN or infinite" +
+                     (step == INT64_MAX ? "" : " in step " + std::to_string(step));
+      finding.why =
+          "In that step the other ranks still had a finite loss; NaN in reduced values (gradient norm, later "
+          "losses, \"OVERFLOW! Rank 0\") reaches everybody and names nobody.";
       return finding;
     }
   }
@@ -192,12 +211,17 @@ std::optional<Finding> nan_in_loss(const Case& c) {
   for (const FactKind kind : {FactKind::ScaleExhausted, FactKind::Overflow, FactKind::NanSeen})
     seen.insert(seen.end(), c.of(kind).begin(), c.of(kind).end());
   if (seen.empty()) return std::nullopt;
-  if (losses.empty() && !c.has(FactKind::ScaleExhausted) && c.of(FactKind::Overflow).size() < 4 && c.of(FactKind::NanSeen).empty())
+  if (losses.empty() && !c.has(FactKind::ScaleExhausted) && c.of(FactKind::Overflow).size() < 4 &&
+      c.of(FactKind::NanSeen).empty())
     return std::nullopt;  // a few skipped steps are how a dynamic loss scale works
   finding.evidence = seen;
   finding.confidence = Confidence::Unknown;
-  finding.what = c.has(FactKind::ScaleExhausted) ? "the loss scale ran down to its minimum: every step overflowed" : "NaN or infinity appeared in reduced values";
-  finding.why = "Values that went through an all-reduce are the same on all ranks, and the rank that prints them is only the one that prints: the log does not say where it began.";
+  finding.what = c.has(FactKind::ScaleExhausted)
+                     ? "the loss scale ran down to its minimum: every step overflowed"
+                     : "NaN or infinity appeared in reduced values";
+  finding.why =
+      "Values that went through an all-reduce are the same on all ranks, and the rank that prints them is "
+      "only the one that prints: the log does not say where it began.";
   return finding;
 }
 
@@ -221,10 +245,15 @@ std::optional<Finding> gpu_memory(const Case& c) {
   const bool most = static_cast<std::int64_t>(ranks.size()) * 2 > std::max<std::int64_t>(c.world(), 2);
   if (!most) finding.culprits.assign(ranks.begin(), ranks.end());
   finding.nodes = c.hosts_of(finding.culprits);
-  finding.confidence = finding.culprits.empty() ? Confidence::Unknown : named ? Confidence::Certain : Confidence::Likely;
-  finding.what = "GPU memory ran out on " + (ranks.empty() ? std::string("a rank that the lines do not name") : name_ranks({ranks.begin(), ranks.end()}));
-  finding.why = most ? "Nearly all ranks run out of memory, so the job does not fit; no single rank is guilty."
-                     : "It is the first failure; closed connections, ports in use and a second try that fails come after it.";
+  finding.confidence = finding.culprits.empty() ? Confidence::Unknown
+                       : named                  ? Confidence::Certain
+                                                : Confidence::Likely;
+  finding.what = "GPU memory ran out on " + (ranks.empty() ? std::string("a rank that the lines do not name")
+                                                           : name_ranks({ranks.begin(), ranks.end()}));
+  finding.why = most
+                    ? "Nearly all ranks run out of memory, so the job does not fit; no single rank is guilty."
+                    : "It is the first failure; closed connections, ports in use and a second try that fails "
+                      "come after it.";
   return finding;
 }
 
@@ -232,7 +261,8 @@ std::optional<Finding> ddp_parameters(const Case& c) {
   if (const auto& unused = c.of(FactKind::DdpUnused); !unused.empty()) {
     std::set<int> ranks;
     for (const Fact* fact : unused)
-      if (const int rank = fact->who.rank >= 0 ? fact->who.rank : attribute(c, *fact); rank >= 0) ranks.insert(rank);
+      if (const int rank = fact->who.rank >= 0 ? fact->who.rank : attribute(c, *fact); rank >= 0)
+        ranks.insert(rank);
     Finding finding;
     finding.rule = "ddp_parameters";
     finding.kind = DiagnosisKind::DdpUnusedParams;
@@ -241,24 +271,31 @@ std::optional<Finding> ddp_parameters(const Case& c) {
     if (!all) finding.culprits.assign(ranks.begin(), ranks.end());
     finding.nodes = c.hosts_of(finding.culprits);
     finding.confidence = ranks.empty() ? Confidence::Unknown : Confidence::Certain;
-    finding.what = "parameters got no gradient on " + (ranks.empty() ? std::string("a rank") : all ? std::string("every rank") : name_ranks(finding.culprits));
-    finding.why = "The message names the rank whose forward pass did not use them; the other ranks only lose their connection.";
+    finding.what = "parameters got no gradient on " + (ranks.empty() ? std::string("a rank")
+                                                       : all         ? std::string("every rank")
+                                                                     : name_ranks(finding.culprits));
+    finding.why =
+        "The message names the rank whose forward pass did not use them; the other ranks only lose their "
+        "connection.";
     return finding;
   }
   if (const auto& twice = c.of(FactKind::DdpReadyTwice); !twice.empty()) {
     std::set<int> ranks;
     for (const Fact* fact : twice)
       if (const int rank = c.rank(*fact); rank >= 0) ranks.insert(rank);
-    Finding finding = crash_of(c, ranks.size() == 1 ? std::vector<int>{*ranks.begin()} : std::vector<int>{}, "ddp_parameters");
+    Finding finding = crash_of(c, ranks.size() == 1 ? std::vector<int>{*ranks.begin()} : std::vector<int>{},
+                               "ddp_parameters");
     finding.evidence = twice;
     finding.confidence = ranks.size() == 1 ? Confidence::Certain : Confidence::Likely;
     finding.what = "DDP: a parameter became ready twice";
-    finding.why = "The model uses a parameter in two places or runs its forward twice: an error of the program.";
+    finding.why =
+        "The model uses a parameter in two places or runs its forward twice: an error of the program.";
     return finding;
   }
   const auto& shapes = c.of(FactKind::DdpShape);
   if (!shapes.empty()) {
-    // Every rank compares itself with rank 0: one reporter differs; if nearly all report, it is rank 0 that differs.
+    // Every rank compares itself with rank 0: one reporter differs; if nearly all report, it is rank 0 that
+    // differs.
     std::set<int> ranks;
     for (const Fact* fact : shapes)
       if (const int rank = c.torch_rank(*fact); rank >= 0) ranks.insert(rank);
@@ -267,14 +304,18 @@ std::optional<Finding> ddp_parameters(const Case& c) {
     finding.kind = DiagnosisKind::ShapeMismatch;
     finding.evidence = shapes;
     const auto count = static_cast<std::int64_t>(ranks.size());
-    if (count > 0 && c.world() >= 3 && count * 2 < c.world()) finding.culprits.assign(ranks.begin(), ranks.end());
-    else if (c.world() >= 3 && count == c.world() - 1 && ranks.count(0) == 0) finding.culprits = {0};
+    if (count > 0 && c.world() >= 3 && count * 2 < c.world())
+      finding.culprits.assign(ranks.begin(), ranks.end());
+    else if (c.world() >= 3 && count == c.world() - 1 && ranks.count(0) == 0)
+      finding.culprits = {0};
     finding.nodes = c.hosts_of(finding.culprits);
     finding.confidence = finding.culprits.empty() ? Confidence::Unknown : Confidence::Likely;
     finding.what = "DDP found that the model differs between ranks";
     finding.why = "Each rank compares its parameters with those of rank 0; the minority is the odd one.";
     if (finding.culprits.empty())
-      for (const int rank : ranks) finding.alternatives.push_back({DiagnosisKind::ShapeMismatch, {rank}, "differs from rank 0, or rank 0 from it"});
+      for (const int rank : ranks)
+        finding.alternatives.push_back(
+            {DiagnosisKind::ShapeMismatch, {rank}, "differs from rank 0, or rank 0 from it"});
     return finding;
   }
   return std::nullopt;
@@ -306,12 +347,17 @@ std::optional<Finding> primary_exception(const Case& c) {
   if (raised.empty()) {
     const Fact& fact = *anonymous.front();
     const int rank = attribute(c, fact);
-    Finding finding = crash_of(c, rank >= 0 ? std::vector<int>{rank} : std::vector<int>{}, "primary_exception");
+    Finding finding =
+        crash_of(c, rank >= 0 ? std::vector<int>{rank} : std::vector<int>{}, "primary_exception");
     finding.evidence = {&fact};
     finding.confidence = rank >= 0 ? Confidence::Likely : Confidence::Unknown;
-    finding.what = (rank >= 0 ? rank_on_host(c, rank) : std::string("a rank that the lines do not name")) + " raised " + fact.name;
-    finding.why = "It is the only exception that is not about somebody else" +
-                  std::string(rank >= 0 ? "; who raised it follows from the launcher's record or from the step lines that stop." : ", but no line tells which rank raised it.");
+    finding.what = (rank >= 0 ? rank_on_host(c, rank) : std::string("a rank that the lines do not name")) +
+                   " raised " + fact.name;
+    finding.why =
+        "It is the only exception that is not about somebody else" +
+        std::string(
+            rank >= 0 ? "; who raised it follows from the launcher's record or from the step lines that stop."
+                      : ", but no line tells which rank raised it.");
     return finding;
   }
   std::vector<int> ranks;
@@ -327,7 +373,9 @@ std::optional<Finding> primary_exception(const Case& c) {
     // Everybody fails alike: the program or its set-up, not a rank.
     finding = crash_of(c, {}, "primary_exception");
     const bool at_start = c.of(FactKind::StepTime).empty() && !c.has(FactKind::WatchdogTimeout);
-    finding.kind = at_start && names.begin()->find("Error") != std::string::npos && count == others ? DiagnosisKind::ConfigError : DiagnosisKind::RankCrash;
+    finding.kind = at_start && names.begin()->find("Error") != std::string::npos && count == others
+                       ? DiagnosisKind::ConfigError
+                       : DiagnosisKind::RankCrash;
     finding.confidence = Confidence::Likely;
     for (const auto& [rank, fact] : raised) finding.evidence.push_back(fact);
     finding.what = name_ranks(ranks) + " all raised " + *names.begin();
@@ -340,25 +388,34 @@ std::optional<Finding> primary_exception(const Case& c) {
     if (c.before(*fact, *first)) first = fact;
   std::vector<int> earliest;
   for (const auto& [rank, fact] : raised)
-    if (fact == first || (fact->name == first->name && count > 1) || (!c.before(*first, *fact) && !c.before(*fact, *first))) earliest.push_back(rank);
+    if (fact == first || (fact->name == first->name && count > 1) ||
+        (!c.before(*first, *fact) && !c.before(*fact, *first)))
+      earliest.push_back(rank);
   finding = crash_of(c, earliest, "primary_exception");
   for (const int rank : earliest) finding.evidence.push_back(raised[rank]);
   finding.confidence = earliest.size() == 1 && count <= 2 ? Confidence::Certain : Confidence::Likely;
   finding.what = name_ranks(earliest) + " raised " + first->name;
-  finding.why = "It is the first failure of a rank on its own account; exceptions about closed connections and timeouts follow from it.";
+  finding.why =
+      "It is the first failure of a rank on its own account; exceptions about closed connections and "
+      "timeouts follow from it.";
   return finding;
 }
 
-/// Signals that nobody inside the job sends: SIGKILL, SIGSEGV, SIGBUS, SIGILL. A -9 outranks the -6 it causes elsewhere.
+/// Signals that nobody inside the job sends: SIGKILL, SIGSEGV, SIGBUS, SIGILL. A -9 outranks the -6 it causes
+/// elsewhere.
 std::optional<Finding> fatal_signal(const Case& c) {
   std::map<int, const Fact*> ranks;
   std::vector<const Fact*> nameless;
   std::set<std::int64_t> stopped;  // by the agent itself
   for (const Fact* fact : c.of(FactKind::ElasticSigterm)) stopped.insert(fact->who.pid);
-  const auto fatal = [](int signal) { return signal == 9 || signal == 11 || signal == 7 || signal == 4 || signal == 8; };
+  const auto fatal = [](int signal) {
+    return signal == 9 || signal == 11 || signal == 7 || signal == 4 || signal == 8;
+  };
   const auto add = [&](const Fact* fact, int rank) {
-    if (rank >= 0) ranks.try_emplace(rank, fact);
-    else nameless.push_back(fact);
+    if (rank >= 0)
+      ranks.try_emplace(rank, fact);
+    else
+      nameless.push_back(fact);
   };
   for (const FactKind kind : {FactKind::ElasticRoot, FactKind::ElasticEntry, FactKind::ElasticFailed})
     for (const Fact* fact : c.of(kind))
@@ -368,7 +425,8 @@ std::optional<Finding> fatal_signal(const Case& c) {
   for (const Fact* fact : c.of(FactKind::BadTermination))
     if (fatal(fact->code) || fatal(signal_of_exit(fact->code))) add(fact, c.rank(*fact));
   for (const Fact* fact : c.of(FactKind::TaskEnded)) {
-    static constexpr std::string_view kEnds[] = {"Segmentation fault", "Killed", "Bus error", "Illegal instruction", "Floating point exception"};
+    static constexpr std::string_view kEnds[] = {"Segmentation fault", "Killed", "Bus error",
+                                                 "Illegal instruction", "Floating point exception"};
     for (const std::string_view end : kEnds)
       if (fact->name.rfind(end, 0) == 0)
         for (const int task : fact->named) add(fact, c.who.task_is_rank() ? task : -1);
@@ -399,7 +457,8 @@ std::optional<Finding> fatal_signal(const Case& c) {
   finding.what = (names.empty() ? std::string("a process") : name_ranks(names)) + " ended by " +
                  (meaning.code != 0 ? std::string(meaning.name) + ": " + meaning.meaning_en : first.name);
   finding.why = most ? "Most ranks were killed together, from outside."
-                     : "Nothing inside the job sends this signal; aborts (-6), exit code 1 and SIGTERM (-15) on other ranks are its echo, whatever \"Root Cause\" says.";
+                     : "Nothing inside the job sends this signal; aborts (-6), exit code 1 and SIGTERM (-15) "
+                       "on other ranks are its echo, whatever \"Root Cause\" says.";
   return finding;
 }
 
@@ -410,38 +469,46 @@ std::optional<Finding> plain_exit(const Case& c) {
     Finding finding = crash_of(c, rank >= 0 ? std::vector<int>{rank} : std::vector<int>{}, "plain_exit");
     finding.evidence = {fact};
     finding.confidence = rank >= 0 ? Confidence::Certain : Confidence::Unknown;
-    finding.what = name_ranks(finding.culprits) + " called MPI_Abort" + (fact->code != 0 ? " with code " + std::to_string(fact->code) : "");
+    finding.what = name_ranks(finding.culprits) + " called MPI_Abort" +
+                   (fact->code != 0 ? " with code " + std::to_string(fact->code) : "");
     finding.why = "The program ended the job on purpose; no signal and no other rank is involved.";
     return finding;
   }
   const auto nonzero = [&](FactKind kind) -> const Fact* {
     for (const Fact* fact : c.of(kind))
-      if (fact->role == Role::Root && c.rank(*fact) >= 0 && fact->code != 0 && fact->code != 2 && fact->code != 15) return fact;
+      if (fact->role == Role::Root && c.rank(*fact) >= 0 && fact->code != 0 && fact->code != 2 &&
+          fact->code != 15)
+        return fact;
     return nullptr;
   };
   for (const FactKind kind : {FactKind::MpiExit, FactKind::MpiSignal, FactKind::BadTermination}) {
     const Fact* fact = nonzero(kind);
     if (fact == nullptr) continue;
     // mpirun names the first that it noticed; with victims about, that may be one of them.
-    const bool victims = c.has(FactKind::PeerClosed) || c.has(FactKind::WatchdogTimeout) || c.has(FactKind::NcclErrorText) || c.has(FactKind::MpiError);
+    const bool victims = c.has(FactKind::PeerClosed) || c.has(FactKind::WatchdogTimeout) ||
+                         c.has(FactKind::NcclErrorText) || c.has(FactKind::MpiError);
     if (victims) continue;
     Finding finding = crash_of(c, {c.rank(*fact)}, "plain_exit");
     finding.evidence = {fact};
     finding.confidence = kind == FactKind::MpiExit ? Confidence::Certain : Confidence::Likely;
-    finding.what = rank_on_host(c, c.rank(*fact)) + " left with " + (kind == FactKind::MpiSignal ? "signal " : "exit code ") + std::to_string(fact->code);
+    finding.what = rank_on_host(c, c.rank(*fact)) + " left with " +
+                   (kind == FactKind::MpiSignal ? "signal " : "exit code ") + std::to_string(fact->code);
     finding.why = "It is the only process that the launcher reports, and no line shows another failure.";
     if (kind == FactKind::MpiExit) finding.nodes = c.hosts_of(finding.culprits);
     return finding;
   }
   // torchrun: one entry with exit code 1, everybody else stopped by the agent, and no text at all.
   const auto entries = launcher_entries(c);
-  if (entries.size() == 1 && entries.front()->code == 1 && victim_ranks(c).count(c.rank(*entries.front())) != 0 &&
-      !c.has(FactKind::PeerClosed) && !c.has(FactKind::NcclErrorText) && !c.has(FactKind::WatchdogTimeout) && !c.has(FactKind::GlooTimeout)) {
+  if (entries.size() == 1 && entries.front()->code == 1 &&
+      victim_ranks(c).count(c.rank(*entries.front())) != 0 && !c.has(FactKind::PeerClosed) &&
+      !c.has(FactKind::NcclErrorText) && !c.has(FactKind::WatchdogTimeout) && !c.has(FactKind::GlooTimeout)) {
     Finding finding = crash_of(c, {c.rank(*entries.front())}, "plain_exit");
     finding.evidence = {entries.front()};
     finding.confidence = Confidence::Likely;
     finding.what = rank_on_host(c, c.rank(*entries.front())) + " left with exit code 1";
-    finding.why = "It is the only failure in torchrun's table; the agent stopped the others. Its own output is not here.";
+    finding.why =
+        "It is the only failure in torchrun's table; the agent stopped the others. Its own output is not "
+        "here.";
     return finding;
   }
   return std::nullopt;

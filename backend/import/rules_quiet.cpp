@@ -1,5 +1,5 @@
-// Rules for logs in which the guilty rank says nothing: Gloo waits, closed connections, tables without text; and for logs in
-// which nothing failed.
+// Rules for logs in which the guilty rank says nothing: Gloo waits, closed connections, tables without text;
+// and for logs in which nothing failed.
 #include <algorithm>
 #include <map>
 
@@ -15,19 +15,22 @@ using sim::DiagnosisKind;
 
 /// Kinds that a finished job may still print while it shuts down.
 constexpr FactKind kFailureKinds[] = {
-    FactKind::WatchdogTimeout, FactKind::WatchdogError,   FactKind::NcclErrorText, FactKind::DesyncLagging,    FactKind::WrapperMismatch,
-    FactKind::BarrierMissing,  FactKind::GlooTimeout,     FactKind::GlooSize,      FactKind::StoreUnreachable, FactKind::DdpUnused,
-    FactKind::NodeFailed,      FactKind::SchedOom,        FactKind::CudaOom,       FactKind::CudaError,        FactKind::GpuEcc,
-    FactKind::KernelOom,       FactKind::IbCompletion,    FactKind::IbAsyncFatal,  FactKind::NanLocal,         FactKind::ScaleExhausted,
-    FactKind::PythonException, FactKind::MpiSignal,       FactKind::MpiExit,       FactKind::MpiAbort,         FactKind::MpiError,
-    FactKind::BadTermination,  FactKind::CrashSignal,     FactKind::HorovodStall,  FactKind::HorovodMismatch,  FactKind::SharedMemory,
-    FactKind::DuplicateGpu,    FactKind::NvlsFailed,      FactKind::IbSizeMismatch, FactKind::PortInUse,       FactKind::NoInterface,
-    FactKind::FrMissing,       FactKind::FrMismatch,      FactKind::FrState,       FactKind::RasDead,          FactKind::RasMissing,
-    FactKind::RasOutlier,      FactKind::DdpShape,        FactKind::DdpReadyTwice, FactKind::NcclOutOfMemory};
+    FactKind::WatchdogTimeout,  FactKind::WatchdogError,  FactKind::NcclErrorText, FactKind::DesyncLagging,
+    FactKind::WrapperMismatch,  FactKind::BarrierMissing, FactKind::GlooTimeout,   FactKind::GlooSize,
+    FactKind::StoreUnreachable, FactKind::DdpUnused,      FactKind::NodeFailed,    FactKind::SchedOom,
+    FactKind::CudaOom,          FactKind::CudaError,      FactKind::GpuEcc,        FactKind::KernelOom,
+    FactKind::IbCompletion,     FactKind::IbAsyncFatal,   FactKind::NanLocal,      FactKind::ScaleExhausted,
+    FactKind::PythonException,  FactKind::MpiSignal,      FactKind::MpiExit,       FactKind::MpiAbort,
+    FactKind::MpiError,         FactKind::BadTermination, FactKind::CrashSignal,   FactKind::HorovodStall,
+    FactKind::HorovodMismatch,  FactKind::SharedMemory,   FactKind::DuplicateGpu,  FactKind::NvlsFailed,
+    FactKind::IbSizeMismatch,   FactKind::PortInUse,      FactKind::NoInterface,   FactKind::FrMissing,
+    FactKind::FrMismatch,       FactKind::FrState,        FactKind::RasDead,       FactKind::RasMissing,
+    FactKind::RasOutlier,       FactKind::DdpShape,       FactKind::DdpReadyTwice, FactKind::NcclOutOfMemory};
 /// Kinds that are noise behind a finished job, and symptoms otherwise.
-constexpr FactKind kNoiseKinds[] = {FactKind::HeartbeatStuck, FactKind::StoreLost, FactKind::PeerClosed, FactKind::DumpNotice,
-                                    FactKind::ElasticEntry,   FactKind::ElasticRoot, FactKind::ElasticFailed, FactKind::TaskEnded,
-                                    FactKind::ProcessEnd,     FactKind::CommAborted, FactKind::RemoteErrorFrom, FactKind::WatchdogStatus};
+constexpr FactKind kNoiseKinds[] = {
+    FactKind::HeartbeatStuck, FactKind::StoreLost,   FactKind::PeerClosed,      FactKind::DumpNotice,
+    FactKind::ElasticEntry,   FactKind::ElasticRoot, FactKind::ElasticFailed,   FactKind::TaskEnded,
+    FactKind::ProcessEnd,     FactKind::CommAborted, FactKind::RemoteErrorFrom, FactKind::WatchdogStatus};
 
 bool any_failure(const Case& c) {
   for (const FactKind kind : kFailureKinds)
@@ -38,8 +41,8 @@ bool any_failure(const Case& c) {
 
 std::vector<const Fact*> victims_lines(const Case& c) {
   std::vector<const Fact*> lines;
-  for (const FactKind kind : {FactKind::PeerClosed, FactKind::NcclErrorText, FactKind::WatchdogError, FactKind::RemoteErrorFrom, FactKind::BarrierVictim,
-                              FactKind::StoreLost})
+  for (const FactKind kind : {FactKind::PeerClosed, FactKind::NcclErrorText, FactKind::WatchdogError,
+                              FactKind::RemoteErrorFrom, FactKind::BarrierVictim, FactKind::StoreLost})
     for (const Fact* fact : c.of(kind))
       if (fact->role == Role::Victim) lines.push_back(fact);
   return lines;
@@ -71,16 +74,21 @@ std::vector<int> ranks_with_rare_note(const Case& c, bool skips, std::vector<con
   return result;
 }
 
-std::string base_call(const std::string& call) { return call.substr(0, call.find_first_of("( ")); }
+std::string base_call(const std::string& call) {
+  return call.substr(0, call.find_first_of("( "));
+}
 
 }  // namespace
 
-/// What comes after a run that ended well is the noise of taking it down: stuck heartbeats, a store that went first.
+/// What comes after a run that ended well is the noise of taking it down: stuck heartbeats, a store that went
+/// first.
 std::optional<Finding> noise_after_success(const Case& c) {
   const auto& done = c.of(FactKind::JobDone);
   const std::set<int> left = c.ranks_with({FactKind::CleanExit});
   const bool all_left = c.world() > 0 && static_cast<std::int64_t>(left.size()) >= c.world() && c.world() > 1;
-  const bool success = !c.of(FactKind::ElasticSuccess).empty() || std::any_of(done.begin(), done.end(), [](const Fact* f) { return f->name == "scheduler"; });
+  const bool success =
+      !c.of(FactKind::ElasticSuccess).empty() ||
+      std::any_of(done.begin(), done.end(), [](const Fact* f) { return f->name == "scheduler"; });
   if (done.empty() && !all_left && !success) return std::nullopt;
   if (any_failure(c)) return std::nullopt;
   std::vector<const Fact*> noise;
@@ -99,11 +107,15 @@ std::optional<Finding> noise_after_success(const Case& c) {
   if (end != nullptr) finding.evidence.push_back(end);
   for (const Fact* fact : done)
     if (fact != end) finding.evidence.push_back(fact);
-  finding.evidence.insert(finding.evidence.end(), noise.begin(), noise.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(noise.size(), 12)));
+  finding.evidence.insert(
+      finding.evidence.end(), noise.begin(),
+      noise.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(noise.size(), 12)));
   for (const Fact* fact : noise)
     if (const int rank = c.torch_rank(*fact); rank >= 0) finding.victims.insert(rank);
   finding.what = "the work was finished before anything was reported";
-  finding.why = "The run printed its end first; watchdogs, stores and communicators that complain afterwards do so while they are taken down. The result is complete.";
+  finding.why =
+      "The run printed its end first; watchdogs, stores and communicators that complain afterwards do so "
+      "while they are taken down. The result is complete.";
   return finding;
 }
 
@@ -128,7 +140,8 @@ std::optional<Finding> straggler(const Case& c) {
     for (const auto& [rank, fact] : times) sorted.push_back(fact->x);
     std::sort(sorted.begin(), sorted.end());
     const double median = sorted[(sorted.size() - 1) / 2];
-    const auto worst = std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second->x < b.second->x; });
+    const auto worst = std::max_element(
+        times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second->x < b.second->x; });
     ++counted;
     if (median <= 0 || worst->second->x < median * kClearlySlower) continue;
     ++uneven;
@@ -136,7 +149,8 @@ std::optional<Finding> straggler(const Case& c) {
     evidence.push_back(worst->second);
   }
   if (counted < 3 || uneven * 3 < counted) return std::nullopt;
-  const auto most = std::max_element(slowest.begin(), slowest.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::max_element(slowest.begin(), slowest.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
   Finding finding;
   finding.rule = "straggler";
   finding.kind = DiagnosisKind::Straggler;
@@ -145,14 +159,20 @@ std::optional<Finding> straggler(const Case& c) {
     finding.culprits = {most->first};
     finding.nodes = c.hosts_of(finding.culprits);
     finding.confidence = Confidence::Certain;
-    finding.what = rank_on_host(c, most->first) + " is the slowest in " + std::to_string(most->second) + " of " + std::to_string(counted) + " steps";
-    finding.why = "Everybody else waits for it in the collective, so their totals are equal and hide it; its own wait is the shortest.";
+    finding.what = rank_on_host(c, most->first) + " is the slowest in " + std::to_string(most->second) +
+                   " of " + std::to_string(counted) + " steps";
+    finding.why =
+        "Everybody else waits for it in the collective, so their totals are equal and hide it; its own wait "
+        "is the shortest.";
   } else {
     finding.confidence = Confidence::Unknown;
     finding.what = "step times differ, but the slowest rank changes from step to step";
     finding.why = "That is noise that all share (input, file system, CPU), not one slow rank.";
     for (const auto& [rank, count] : slowest)
-      finding.alternatives.push_back({DiagnosisKind::Straggler, {rank}, "the slowest in " + std::to_string(count) + " of " + std::to_string(counted) + " steps only"});
+      finding.alternatives.push_back(
+          {DiagnosisKind::Straggler,
+           {rank},
+           "the slowest in " + std::to_string(count) + " of " + std::to_string(counted) + " steps only"});
   }
   return finding;
 }
@@ -164,15 +184,16 @@ std::optional<Finding> nothing_failed(const Case& c) {
   Finding finding;
   finding.rule = "nothing_failed";
   finding.kind = DiagnosisKind::None;
-  finding.confidence = c.has(FactKind::JobDone) || c.has(FactKind::CleanExit) ? Confidence::Certain : Confidence::Likely;
+  finding.confidence =
+      c.has(FactKind::JobDone) || c.has(FactKind::CleanExit) ? Confidence::Certain : Confidence::Likely;
   finding.evidence = c.of(FactKind::JobDone);
   finding.what = "no line reports a failure";
   finding.why = "Nothing that PyTorch, NCCL, MPI, the kernel or a scheduler prints about failures was found.";
   return finding;
 }
 
-/// Gloo timeouts carry no rank. Who does not time out is the one that was waited for; who waits in another call, or skipped a
-/// step, is out of order.
+/// Gloo timeouts carry no rank. Who does not time out is the one that was waited for; who waits in another
+/// call, or skipped a step, is out of order.
 std::optional<Finding> gloo_waits(const Case& c) {
   std::vector<const Fact*> waits;
   for (const Fact* fact : c.of(FactKind::GlooTimeout))
@@ -198,7 +219,9 @@ std::optional<Finding> gloo_waits(const Case& c) {
     finding.evidence.insert(finding.evidence.begin(), notes.begin(), notes.end());
     finding.confidence = skipped.size() == 1 ? Confidence::Certain : Confidence::Likely;
     finding.what = name_ranks(skipped) + " skipped a call that the others made";
-    finding.why = "Calls pair by order, not by step: after a skipped call everything is off by one, until at the end somebody waits for a call that never comes.";
+    finding.why =
+        "Calls pair by order, not by step: after a skipped call everything is off by one, until at the end "
+        "somebody waits for a call that never comes.";
     return finding;
   }
   const Vote by_call = vote(said);
@@ -207,11 +230,14 @@ std::optional<Finding> gloo_waits(const Case& c) {
     finding.culprits = by_call.minority;
     finding.nodes = c.hosts_of(finding.culprits);
     finding.confidence = Confidence::Likely;
-    finding.what = name_ranks(finding.culprits) + " waits in " + said[by_call.minority.front()] + " while the others wait in " + said[by_call.majority.front()];
-    finding.why = "The tracebacks end in different collectives: the minority makes its calls in another order.";
+    finding.what = name_ranks(finding.culprits) + " waits in " + said[by_call.minority.front()] +
+                   " while the others wait in " + said[by_call.majority.front()];
+    finding.why =
+        "The tracebacks end in different collectives: the minority makes its calls in another order.";
     return finding;
   }
-  // Without prefixes, the launcher's table tells who failed: everybody in it waited; who is not in it was waited for.
+  // Without prefixes, the launcher's table tells who failed: everybody in it waited; who is not in it was
+  // waited for.
   std::set<int> reported = waiting;
   const std::set<int> table = table_ranks(c);
   if (waiting.size() < waits.size()) reported.insert(table.begin(), table.end());
@@ -222,8 +248,12 @@ std::optional<Finding> gloo_waits(const Case& c) {
     finding.kind = DiagnosisKind::CollectiveOrder;
     finding.confidence = Confidence::Unknown;
     finding.what = "tracebacks end in different collectives";
-    for (const auto& [call, count] : calls) finding.what += std::string(call == calls.begin()->first ? ": " : ", ") + std::to_string(count) + " in " + call;
-    finding.why = "One side makes its calls in another order or one too many; the tracebacks carry no rank, so the log does not say which.";
+    for (const auto& [call, count] : calls)
+      finding.what +=
+          std::string(call == calls.begin()->first ? ": " : ", ") + std::to_string(count) + " in " + call;
+    finding.why =
+        "One side makes its calls in another order or one too many; the tracebacks carry no rank, so the log "
+        "does not say which.";
     return finding;
   }
   if (!silent.empty() && silent.size() < std::max(reported.size(), waits.size())) {
@@ -237,11 +267,15 @@ std::optional<Finding> gloo_waits(const Case& c) {
       ended = ended || c.note(FactKind::EndOfData, rank) != nullptr;
       if (const Fact* last = c.last_words(rank)) finding.evidence.push_back(last);
     }
-    if (left) finding.kind = DiagnosisKind::RankExitEarly;
-    else if (ended) finding.kind = DiagnosisKind::UnevenData;
+    if (left)
+      finding.kind = DiagnosisKind::RankExitEarly;
+    else if (ended)
+      finding.kind = DiagnosisKind::UnevenData;
     finding.confidence = silent.size() == 1 ? Confidence::Certain : Confidence::Likely;
     finding.what = name_ranks(silent) + " did not join the call in which the others timed out";
-    finding.why = "Ranks that time out have waited. This rank has no timeout and no error of its own; its last words are in the evidence.";
+    finding.why =
+        "Ranks that time out have waited. This rank has no timeout and no error of its own; its last words "
+        "are in the evidence.";
     return finding;
   }
   finding.kind = DiagnosisKind::HangRankMissing;
@@ -259,8 +293,10 @@ std::optional<Finding> lost_connections(const Case& c) {
   std::size_t nameless = 0;
   for (const Fact* fact : lines) {
     const int rank = c.torch_rank(*fact);
-    if (rank >= 0) victims.insert(rank);
-    else ++nameless;
+    if (rank >= 0)
+      victims.insert(rank);
+    else
+      ++nameless;
   }
   if (nameless > 0)  // tracebacks without a rank: the launcher's table says who failed
     for (const int rank : table_ranks(c)) victims.insert(rank);
@@ -272,33 +308,68 @@ std::optional<Finding> lost_connections(const Case& c) {
   for (const Fact* fact : lines) {
     if (fact->peer.empty()) continue;
     const std::string peer = c.who.host_of_address(fact->peer);
-    if (peer.empty()) ++unknown_peers;
-    else if (peer != c.host(*fact)) lost[peer].insert(c.host(*fact));
+    if (peer.empty())
+      ++unknown_peers;
+    else if (peer != c.host(*fact))
+      lost[peer].insert(c.host(*fact));
   }
   Finding finding;
   finding.rule = "lost_connections";
   finding.evidence = lines;
-  if (!silent.empty() && silent.size() < victims.size() && static_cast<std::int64_t>(victims.size() + silent.size()) * 2 > c.world()) {
+  if (!silent.empty() && silent.size() < victims.size() &&
+      static_cast<std::int64_t>(victims.size() + silent.size()) * 2 > c.world()) {
     std::vector<int> left;
     for (const int rank : silent)
-      if (c.note(FactKind::CleanExit, rank) != nullptr || c.note(FactKind::EndOfData, rank) != nullptr) left.push_back(rank);
+      if (c.note(FactKind::CleanExit, rank) != nullptr || c.note(FactKind::EndOfData, rank) != nullptr)
+        left.push_back(rank);
     finding.culprits = left.empty() ? silent : left;
     finding.kind = left.empty() ? DiagnosisKind::RankCrash : DiagnosisKind::RankExitEarly;
     finding.nodes = c.hosts_of(finding.culprits);
     for (const int rank : finding.culprits)
       if (const Fact* last = c.last_words(rank)) finding.evidence.insert(finding.evidence.begin(), last);
-    finding.confidence = finding.culprits.size() == 1 ? (left.empty() ? Confidence::Likely : Confidence::Certain) : Confidence::Likely;
-    finding.what = name_ranks(finding.culprits) + (left.empty() ? " ended without a word" : " left while others still needed it");
-    finding.why = left.empty() ? "Its output stops without an error, and the others lose their connections in the next step: it was ended from outside or died in native code."
-                               : "It ended in good order and has no error at all; the ranks with tracebacks lost the connection to it and are victims.";
+    finding.confidence = finding.culprits.size() == 1
+                             ? (left.empty() ? Confidence::Likely : Confidence::Certain)
+                             : Confidence::Likely;
+    finding.what = name_ranks(finding.culprits) +
+                   (left.empty() ? " ended without a word" : " left while others still needed it");
+    finding.why = left.empty() ? "Its output stops without an error, and the others lose their connections "
+                                 "in the next step: it was ended from outside or died in native code."
+                               : "It ended in good order and has no error at all; the ranks with tracebacks "
+                                 "lost the connection to it and are victims.";
+    return finding;
+  }
+  // Tracebacks without any rank: one rank said that it leaves, and the others make up the number of those who
+  // complain.
+  const std::set<int> left = c.ranks_with({FactKind::CleanExit});
+  if (victims.empty() && nameless > 0 && !left.empty() && left.size() < c.who.seen().size() &&
+      left.size() <= nameless) {
+    finding.culprits.assign(left.begin(), left.end());
+    finding.kind = DiagnosisKind::RankExitEarly;
+    finding.nodes = c.hosts_of(finding.culprits);
+    for (const int rank : finding.culprits)
+      finding.evidence.insert(finding.evidence.begin(), c.note(FactKind::CleanExit, rank));
+    for (const int rank : c.who.seen())
+      if (left.count(rank) == 0) finding.victims.insert(rank);
+    const bool all_others = nameless >= c.who.seen().size() - left.size();
+    const bool lost_it = std::any_of(finding.nodes.begin(), finding.nodes.end(),
+                                     [&lost](const std::string& host) { return lost.count(host) != 0; });
+    finding.confidence =
+        left.size() == 1 && (all_others || lost_it) ? Confidence::Certain : Confidence::Likely;
+    finding.what = name_ranks(finding.culprits) + " left while others still needed it";
+    finding.why =
+        "It said so and has no error; the others lost their connections afterwards, and those with "
+        "tracebacks are victims.";
     return finding;
   }
   if (lost.size() == 1 && lost.begin()->second.size() >= 2 && unknown_peers == 0) {
     finding.kind = DiagnosisKind::NodeFailure;
     finding.nodes = {lost.begin()->first};
     finding.confidence = Confidence::Likely;
-    finding.what = "several hosts lost their connections to " + lost.begin()->first + ", and to no other host";
-    finding.why = "A closed connection points to its other end. Whether a process or the whole node went, its own log must tell.";
+    finding.what =
+        "several hosts lost their connections to " + lost.begin()->first + ", and to no other host";
+    finding.why =
+        "A closed connection points to its other end. Whether a process or the whole node went, its own log "
+        "must tell.";
     return finding;
   }
   return std::nullopt;
@@ -312,21 +383,30 @@ std::optional<Finding> victims_only(const Case& c) {
   finding.confidence = Confidence::Unknown;
   finding.evidence = victims_lines(c);
   if (finding.evidence.empty()) {
-    for (const FactKind kind : {FactKind::ElasticRoot, FactKind::ElasticEntry, FactKind::ElasticFailed, FactKind::TaskEnded, FactKind::StepCancelled,
-                                FactKind::ProcessEnd, FactKind::CommAborted, FactKind::CrashSignal, FactKind::MpiSignal, FactKind::MpiExit, FactKind::Xid,
-                                FactKind::NcclTruncated, FactKind::NcclWarn, FactKind::TaskBlocked, FactKind::DumpNotice})
+    for (const FactKind kind :
+         {FactKind::ElasticRoot, FactKind::ElasticEntry, FactKind::ElasticFailed, FactKind::TaskEnded,
+          FactKind::StepCancelled, FactKind::ProcessEnd, FactKind::CommAborted, FactKind::CrashSignal,
+          FactKind::MpiSignal, FactKind::MpiExit, FactKind::Xid, FactKind::NcclTruncated, FactKind::NcclWarn,
+          FactKind::TaskBlocked, FactKind::DumpNotice})
       finding.evidence.insert(finding.evidence.end(), c.of(kind).begin(), c.of(kind).end());
     if (finding.evidence.empty()) return std::nullopt;
     finding.what = "processes ended, and the lines that say why are missing";
-    finding.why = "SIGABRT follows a watchdog timeout or a C++ exception, and that text is not here: the rank in the table may only be the first whose watchdog gave up.";
+    finding.why =
+        "SIGABRT follows a watchdog timeout or a C++ exception, and that text is not here: the rank in the "
+        "table may only be the first whose watchdog gave up.";
     for (const FactKind kind : {FactKind::ElasticRoot, FactKind::ElasticEntry})
       for (const Fact* entry : c.of(kind))
         if (entry->code == -6 && c.rank(*entry) >= 0)
-          finding.alternatives.push_back({DiagnosisKind::RankCrash, {c.rank(*entry)}, "aborted (-6), which a victim of a timeout does as well"});
+          finding.alternatives.push_back({DiagnosisKind::RankCrash,
+                                          {c.rank(*entry)},
+                                          "aborted (-6), which a victim of a timeout does as well"});
     for (const FactKind kind : {FactKind::MpiSignal, FactKind::MpiExit})
       for (const Fact* entry : c.of(kind))
         if (c.rank(*entry) >= 0)
-          finding.alternatives.push_back({DiagnosisKind::RankCrash, {c.rank(*entry)}, "the launcher noticed it first, which says nothing about the cause"});
+          finding.alternatives.push_back(
+              {DiagnosisKind::RankCrash,
+               {c.rank(*entry)},
+               "the launcher noticed it first, which says nothing about the cause"});
     return finding;
   }
   std::set<std::string> peers;
@@ -336,10 +416,12 @@ std::optional<Finding> victims_only(const Case& c) {
       peers.insert(host.empty() ? fact->peer : host);
     }
   finding.what = "everything that is here was written by victims";
-  finding.why = "They lost connections to " + (peers.empty() ? std::string("others") : name_hosts({peers.begin(), peers.end()})) +
+  finding.why = "They lost connections to " +
+                (peers.empty() ? std::string("others") : name_hosts({peers.begin(), peers.end()})) +
                 "; the cause is in the log of the other end, which is not here.";
   for (const std::string& peer : peers)
-    finding.alternatives.push_back({DiagnosisKind::NodeFailure, {}, peer + " was lost, but nothing here shows why"});
+    finding.alternatives.push_back(
+        {DiagnosisKind::NodeFailure, {}, peer + " was lost, but nothing here shows why"});
   return finding;
 }
 

@@ -12,7 +12,8 @@ namespace {
 using sim::Confidence;
 using sim::DiagnosisKind;
 
-constexpr double kMemoryFull = 0.88;  // share of the node's memory above which a SIGKILL is the OOM killer's, likely
+constexpr double kMemoryFull =
+    0.88;  // share of the node's memory above which a SIGKILL is the OOM killer's, likely
 
 /// Hosts that print these Facts, when that is a true subset of all hosts; otherwise nobody is special.
 std::vector<std::string> special_hosts(const Case& c, const std::vector<const Fact*>& facts) {
@@ -28,7 +29,8 @@ std::vector<std::string> special_hosts(const Case& c, const std::vector<const Fa
   return names;
 }
 
-std::optional<Finding> setting(const Case& c, FactKind kind, const char* what, const char* why, DiagnosisKind result) {
+std::optional<Finding> setting(const Case& c, FactKind kind, const char* what, const char* why,
+                               DiagnosisKind result) {
   const auto& facts = c.of(kind);
   if (facts.empty()) return std::nullopt;
   Finding finding;
@@ -68,25 +70,34 @@ std::string odd_setting(const Case& c, std::string& odd_host) {
 std::optional<Finding> killed_with_full_memory(const Case& c) {
   const Fact* fullest = nullptr;
   for (const Fact* note : c.of(FactKind::MemoryNote))
-    if (note->y > 0 && note->x / note->y >= kMemoryFull && (fullest == nullptr || note->x / note->y >= fullest->x / fullest->y)) fullest = note;
+    if (note->y > 0 && note->x / note->y >= kMemoryFull &&
+        (fullest == nullptr || note->x / note->y >= fullest->x / fullest->y))
+      fullest = note;
   if (fullest == nullptr) return std::nullopt;
-  for (const FactKind kind : {FactKind::ElasticEntry, FactKind::ElasticRoot, FactKind::ElasticFailed, FactKind::MpiSignal,
-                              FactKind::BadTermination, FactKind::TaskEnded})
+  for (const FactKind kind : {FactKind::ElasticEntry, FactKind::ElasticRoot, FactKind::ElasticFailed,
+                              FactKind::MpiSignal, FactKind::BadTermination, FactKind::TaskEnded})
     for (const Fact* fact : c.of(kind)) {
-      const bool killed = signal_of_exit(fact->code) == 9 || (fact->code == 9 && (kind == FactKind::MpiSignal || kind == FactKind::BadTermination)) ||
-                          (kind == FactKind::TaskEnded && fact->name.rfind("Killed", 0) == 0);
+      const bool killed =
+          signal_of_exit(fact->code) == 9 ||
+          (fact->code == 9 && (kind == FactKind::MpiSignal || kind == FactKind::BadTermination)) ||
+          (kind == FactKind::TaskEnded && fact->name.rfind("Killed", 0) == 0);
       if (!killed) continue;
       Finding finding;
       finding.rule = "host_memory";
       finding.kind = DiagnosisKind::HostOom;
-      if (kind == FactKind::TaskEnded && c.who.task_is_rank()) finding.culprits = fact->named;
-      else if (const int rank = c.rank(*fact); rank >= 0) finding.culprits = {rank};
+      if (kind == FactKind::TaskEnded && c.who.task_is_rank())
+        finding.culprits = fact->named;
+      else if (const int rank = c.rank(*fact); rank >= 0)
+        finding.culprits = {rank};
       finding.nodes = c.hosts_of(finding.culprits);
       if (finding.nodes.empty() && !c.host(*fact).empty()) finding.nodes = {c.host(*fact)};
       finding.confidence = Confidence::Likely;
       finding.evidence = {fact, fullest};
-      finding.what = name_ranks(finding.culprits) + " was killed (SIGKILL) while the memory of the host was nearly full";
-      finding.why = "The log shows the memory growing to its limit; no kernel line is here to prove that the OOM killer did it.";
+      finding.what =
+          name_ranks(finding.culprits) + " was killed (SIGKILL) while the memory of the host was nearly full";
+      finding.why =
+          "The log shows the memory growing to its limit; no kernel line is here to prove that the OOM "
+          "killer did it.";
       return finding;
     }
   return std::nullopt;
@@ -94,7 +105,8 @@ std::optional<Finding> killed_with_full_memory(const Case& c) {
 
 }  // namespace
 
-/// The kernel or the scheduler killed a process for lack of memory. Who invoked the OOM killer only asked for memory.
+/// The kernel or the scheduler killed a process for lack of memory. Who invoked the OOM killer only asked for
+/// memory.
 std::optional<Finding> host_memory(const Case& c) {
   Finding finding;
   finding.rule = "host_memory";
@@ -123,7 +135,8 @@ std::optional<Finding> host_memory(const Case& c) {
   }
   if (finding.evidence.empty()) return killed_with_full_memory(c);
   if (ranks.empty())  // the scheduler names no task: who ended with SIGKILL?
-    for (const FactKind kind : {FactKind::ElasticEntry, FactKind::ElasticRoot, FactKind::ElasticFailed, FactKind::MpiSignal})
+    for (const FactKind kind :
+         {FactKind::ElasticEntry, FactKind::ElasticRoot, FactKind::ElasticFailed, FactKind::MpiSignal})
       for (const Fact* fact : c.of(kind))
         if (signal_of_exit(fact->code) == 9 || (kind == FactKind::MpiSignal && fact->code == 9))
           if (const int rank = c.rank(*fact); rank >= 0) ranks.insert(rank);
@@ -132,8 +145,10 @@ std::optional<Finding> host_memory(const Case& c) {
   hosts.erase("");
   finding.nodes.assign(hosts.begin(), hosts.end());
   finding.confidence = ranks.empty() && hosts.empty() ? Confidence::Unknown : Confidence::Certain;
-  finding.what = "the memory of " + (finding.nodes.empty() ? std::string("a host") : name_hosts(finding.nodes)) + " ran out and " +
-                 (ranks.empty() ? std::string("a process") : name_ranks(finding.culprits)) + " was killed";
+  finding.what = "the memory of " +
+                 (finding.nodes.empty() ? std::string("a host") : name_hosts(finding.nodes)) +
+                 " ran out and " + (ranks.empty() ? std::string("a process") : name_ranks(finding.culprits)) +
+                 " was killed";
   finding.why = "The kernel or the scheduler says so; connections that close afterwards belong to victims.";
   return finding;
 }
@@ -151,20 +166,27 @@ std::optional<Finding> configuration(const Case& c) {
     }
     finding.nodes.assign(hosts.begin(), hosts.end());
     finding.confidence = Confidence::Certain;
-    finding.what = "two ranks of one communicator use the same GPU" + (hosts.empty() ? std::string() : " on " + name_hosts(finding.nodes));
-    finding.why = "NCCL names both ranks; it is the launch (processes per node against visible devices) that is wrong, not one of the ranks.";
+    finding.what = "two ranks of one communicator use the same GPU" +
+                   (hosts.empty() ? std::string() : " on " + name_hosts(finding.nodes));
+    finding.why =
+        "NCCL names both ranks; it is the launch (processes per node against visible devices) that is wrong, "
+        "not one of the ranks.";
     return finding;
   }
   if (auto finding = setting(c, FactKind::SharedMemory, "/dev/shm is too small",
-                             "A shared memory segment could not be made; every rank of the same container fails alike, so no rank is guilty.",
+                             "A shared memory segment could not be made; every rank of the same container "
+                             "fails alike, so no rank is guilty.",
                              DiagnosisKind::ConfigError))
     return finding;
   if (auto finding = setting(c, FactKind::NvlsFailed, "NVLink SHARP multicast memory could not be bound",
-                             "Multicast is offered but cannot be used: fabric manager or NVSwitch state. Ranks elsewhere only see closed connections.",
+                             "Multicast is offered but cannot be used: fabric manager or NVSwitch state. "
+                             "Ranks elsewhere only see closed connections.",
                              DiagnosisKind::ConfigError))
     return finding;
-  if (auto finding = setting(c, FactKind::NoInterface, "no usable network interface or name",
-                             "The process could not find an interface or resolve a name, before any collective.", DiagnosisKind::NetworkConfig))
+  if (auto finding =
+          setting(c, FactKind::NoInterface, "no usable network interface or name",
+                  "The process could not find an interface or resolve a name, before any collective.",
+                  DiagnosisKind::NetworkConfig))
     return finding;
   for (const Fact* fact : c.of(FactKind::NcclWarn))
     if (fact->role == Role::Root) {
@@ -180,8 +202,8 @@ std::optional<Finding> configuration(const Case& c) {
   return std::nullopt;
 }
 
-/// Verbs calls that fail for lack of locked memory or a wrong GID, and IB size checks that fail because nodes run with
-/// different settings.
+/// Verbs calls that fail for lack of locked memory or a wrong GID, and IB size checks that fail because nodes
+/// run with different settings.
 std::optional<Finding> ib_settings(const Case& c) {
   std::vector<const Fact*> memory;
   std::vector<const Fact*> route;
@@ -196,7 +218,8 @@ std::optional<Finding> ib_settings(const Case& c) {
     finding.evidence = memory;
     finding.nodes = special_hosts(c, memory);
     finding.confidence = Confidence::Certain;
-    finding.what = memory.front()->op + " could not get locked memory" + (finding.nodes.empty() ? "" : " on " + name_hosts(finding.nodes));
+    finding.what = memory.front()->op + " could not get locked memory" +
+                   (finding.nodes.empty() ? "" : " on " + name_hosts(finding.nodes));
     finding.why = "The limit of locked memory (ulimit -l) is too small for InfiniBand.";
     return finding;
   }
@@ -215,7 +238,9 @@ std::optional<Finding> ib_settings(const Case& c) {
       finding.nodes = {host};
       finding.confidence = Confidence::Certain;
       finding.what = odd;
-      finding.why = "The two ends of a connection expect messages of different size while the tensors are equal: the nodes run with different NCCL settings, and the end that reports is innocent.";
+      finding.why =
+          "The two ends of a connection expect messages of different size while the tensors are equal: the "
+          "nodes run with different NCCL settings, and the end that reports is innocent.";
       for (const Fact* fact : c.of(FactKind::NcclEnv))
         if (c.host(*fact) == host && odd.rfind(fact->op, 0) == 0) {
           finding.evidence.push_back(fact);
@@ -226,7 +251,9 @@ std::optional<Finding> ib_settings(const Case& c) {
     finding.kind = DiagnosisKind::ShapeMismatch;
     finding.confidence = Confidence::Unknown;
     finding.what = "two ends of an InfiniBand connection expected different message sizes";
-    finding.why = "Either the tensors or the NCCL settings of the two ends differ; one pair does not tell which end is wrong.";
+    finding.why =
+        "Either the tensors or the NCCL settings of the two ends differ; one pair does not tell which end is "
+        "wrong.";
     ends.erase("");
     for (const std::string& end : ends)
       finding.alternatives.push_back({DiagnosisKind::ConfigError, {}, end + " is one of the two ends"});
@@ -237,14 +264,18 @@ std::optional<Finding> ib_settings(const Case& c) {
     finding.evidence = route;
     finding.nodes = special_hosts(c, route);
     finding.confidence = finding.nodes.empty() ? Confidence::Unknown : Confidence::Likely;
-    finding.what = route.front()->op + " failed" + (route.front()->name.empty() ? "" : " (" + route.front()->name + ")");
-    finding.why = "A queue pair could not be brought up: wrong GID index, no route between the ports, or a port that is down.";
+    finding.what =
+        route.front()->op + " failed" + (route.front()->name.empty() ? "" : " (" + route.front()->name + ")");
+    finding.why =
+        "A queue pair could not be brought up: wrong GID index, no route between the ports, or a port that "
+        "is down.";
     return finding;
   }
   return std::nullopt;
 }
 
-/// Processes that did not find each other. The clients that report are at one end of a way whose other end is not here.
+/// Processes that did not find each other. The clients that report are at one end of a way whose other end is
+/// not here.
 std::optional<Finding> rendezvous(const Case& c) {
   std::vector<const Fact*> unreachable;
   for (const Fact* fact : c.of(FactKind::StoreUnreachable)) unreachable.push_back(fact);
@@ -258,7 +289,9 @@ std::optional<Finding> rendezvous(const Case& c) {
     finding.confidence = Confidence::Unknown;
     const std::string target = first.peer.empty() ? std::string("the store") : first.peer;
     finding.what = "processes could not reach " + target;
-    finding.why = "Wrong address, a firewall, or the process at the other end was not running: those who report cannot tell which.";
+    finding.why =
+        "Wrong address, a firewall, or the process at the other end was not running: those who report cannot "
+        "tell which.";
     // One host that cannot reach what several others reach has the fault on its own side.
     std::set<std::string> failing;
     for (const Fact* fact : unreachable) {
@@ -269,7 +302,8 @@ std::optional<Finding> rendezvous(const Case& c) {
     std::set<std::string> working;
     for (const FactKind kind : {FactKind::StepTime, FactKind::NcclInit})
       for (const Fact* fact : c.of(kind))
-        if (const std::string host = c.host(*fact); !host.empty() && failing.count(host) == 0) working.insert(host);
+        if (const std::string host = c.host(*fact); !host.empty() && failing.count(host) == 0)
+          working.insert(host);
     if (failing.size() == 1 && !failing.begin()->empty() && working.size() >= 2) {
       finding.kind = DiagnosisKind::NetworkConfig;
       finding.nodes = {*failing.begin()};
@@ -277,26 +311,31 @@ std::optional<Finding> rendezvous(const Case& c) {
       finding.what = *failing.begin() + " could not reach " + target + ", which others reached";
       finding.why = "Only this host fails, so its interface, route or firewall is the suspect.";
     }
-    finding.alternatives.push_back({DiagnosisKind::NetworkConfig, {}, "a firewall or a wrong interface looks the same from here"});
+    finding.alternatives.push_back(
+        {DiagnosisKind::NetworkConfig, {}, "a firewall or a wrong interface looks the same from here"});
     return finding;
   }
   if (const auto& ports = c.of(FactKind::PortInUse); !ports.empty()) {
     finding.kind = DiagnosisKind::ConfigError;
     finding.evidence = ports;
     finding.confidence = Confidence::Likely;
-    if (const std::string host = c.host(*ports.front()); !host.empty() && c.who.hosts().size() > 1) finding.nodes = {host};
+    if (const std::string host = c.host(*ports.front()); !host.empty() && c.who.hosts().size() > 1)
+      finding.nodes = {host};
     finding.what = "the port of the store or launcher was already in use";
     finding.why = "Another process, often the rest of an earlier job, still listens there.";
     return finding;
   }
   // Before anything was done, a store that answers with errors is the same story.
-  if (c.has(FactKind::StoreLost) && !c.has(FactKind::PeerClosed) && !c.has(FactKind::WatchdogTimeout) && !c.has(FactKind::StepTime)) {
+  if (c.has(FactKind::StoreLost) && !c.has(FactKind::PeerClosed) && !c.has(FactKind::WatchdogTimeout) &&
+      !c.has(FactKind::StepTime)) {
     finding.kind = DiagnosisKind::Rendezvous;
     finding.evidence = c.of(FactKind::StoreLost);
     finding.confidence = Confidence::Unknown;
     finding.what = "the store did not answer";
-    finding.why = "The process that runs the store (rank 0's host) ended or was never reachable; its own log decides.";
-    finding.alternatives.push_back({DiagnosisKind::RankCrash, {0}, "rank 0 holds the store; nothing here shows that it failed"});
+    finding.why =
+        "The process that runs the store (rank 0's host) ended or was never reachable; its own log decides.";
+    finding.alternatives.push_back(
+        {DiagnosisKind::RankCrash, {0}, "rank 0 holds the store; nothing here shows that it failed"});
     return finding;
   }
   return std::nullopt;

@@ -35,7 +35,9 @@ std::optional<Finding> from_desync(const Case& c, const WatchedGroup& group) {
     }
     if (fact->seq >= 0) seq = fact->seq;
   }
-  const auto size = static_cast<std::int64_t>(std::max<std::size_t>(group.waiting.size() + lagging.size(), static_cast<std::size_t>(std::max<std::int64_t>(group.size, 0))));
+  const auto size = static_cast<std::int64_t>(
+      std::max<std::size_t>(group.waiting.size() + lagging.size(),
+                            static_cast<std::size_t>(std::max<std::int64_t>(group.size, 0))));
   Finding finding;
   finding.rule = "watchdog_groups";
   finding.kind = DiagnosisKind::HangRankMissing;
@@ -46,9 +48,12 @@ std::optional<Finding> from_desync(const Case& c, const WatchedGroup& group) {
     finding.confidence = Confidence::Unknown;
     for (const auto& [rank, call] : group.waiting)
       if (lagging.count(rank) == 0) finding.culprits.push_back(rank);
-    if (!finding.culprits.empty() && finding.culprits.size() * 2 < static_cast<std::size_t>(size)) finding.confidence = Confidence::Likely;
-    else finding.culprits.clear();
-    finding.what = "the desync report calls most ranks lagging; " + name_ranks(finding.culprits) + " is ahead of them";
+    if (!finding.culprits.empty() && finding.culprits.size() * 2 < static_cast<std::size_t>(size))
+      finding.confidence = Confidence::Likely;
+    else
+      finding.culprits.clear();
+    finding.what =
+        "the desync report calls most ranks lagging; " + name_ranks(finding.culprits) + " is ahead of them";
     finding.why = "A report that blames the majority means an extra call on the minority.";
     finding.nodes = c.hosts_of(finding.culprits);
     return finding;
@@ -57,8 +62,11 @@ std::optional<Finding> from_desync(const Case& c, const WatchedGroup& group) {
   finding.nodes = c.hosts_of(finding.culprits);
   for (const int rank : finding.culprits) finding.victims.erase(rank);
   finding.confidence = Confidence::Certain;
-  finding.what = name_ranks(finding.culprits) + " did not join collective" + (seq >= 0 ? " #" + std::to_string(seq) : "") + group_words(group);
-  finding.why = "The desync report of " + std::to_string(group.desync.size()) + " line(s) names it, and all that wait stop at the same call; the numbers in brackets are ranks of the group.";
+  finding.what = name_ranks(finding.culprits) + " did not join collective" +
+                 (seq >= 0 ? " #" + std::to_string(seq) : "") + group_words(group);
+  finding.why = "The desync report of " + std::to_string(group.desync.size()) +
+                " line(s) names it, and all that wait stop at the same call; the numbers in brackets are "
+                "ranks of the group.";
   return finding;
 }
 
@@ -84,17 +92,23 @@ std::optional<Finding> from_sequence(const Case& c, const WatchedGroup& group) {
     const std::int64_t odd = group.waiting.at(result.minority.front()).seq;
     const std::int64_t usual = group.waiting.at(result.majority.front()).seq;
     const bool behind = odd < usual;
-    finding.confidence = (behind || all_here) && result.majority.size() >= 2 ? Confidence::Certain : Confidence::Likely;
-    finding.what = name_ranks(finding.culprits) + " waits in call #" + std::to_string(odd) + group_words(group) + " while " +
-                   std::to_string(result.majority.size()) + " ranks wait in #" + std::to_string(usual);
-    finding.why = behind ? "Ranks of one group make the same calls in the same order; the one with the lower number has made fewer calls."
-                         : "Most ranks agree on the lower number, so the rank ahead has made a call that the others do not make.";
+    finding.confidence =
+        (behind || all_here) && result.majority.size() >= 2 ? Confidence::Certain : Confidence::Likely;
+    finding.what = name_ranks(finding.culprits) + " waits in call #" + std::to_string(odd) +
+                   group_words(group) + " while " + std::to_string(result.majority.size()) +
+                   " ranks wait in #" + std::to_string(usual);
+    finding.why = behind ? "Ranks of one group make the same calls in the same order; the one with the lower "
+                           "number has made fewer calls."
+                         : "Most ranks agree on the lower number, so the rank ahead has made a call that the "
+                           "others do not make.";
   } else {
     finding.confidence = Confidence::Unknown;
     finding.what = "ranks wait in different calls" + group_words(group);
     finding.why = "Neither side has a majority: one has made a call too few or the other one too many.";
     for (const auto& [rank, call] : group.waiting)
-      if (call.seq == lowest) finding.alternatives.push_back({finding.kind, {rank}, "has the lowest number, but as many are ahead as behind"});
+      if (call.seq == lowest)
+        finding.alternatives.push_back(
+            {finding.kind, {rank}, "has the lowest number, but as many are ahead as behind"});
   }
   for (const int rank : finding.culprits) finding.victims.erase(rank);
   finding.nodes = c.hosts_of(finding.culprits);
@@ -118,22 +132,29 @@ std::optional<Finding> from_content(const Case& c, const WatchedGroup& group) {
     if (result.decided) {
       finding.culprits = result.minority;
       finding.confidence = Confidence::Certain;
-      finding.what = name_ranks(finding.culprits) + " runs " + said[result.minority.front()] + " where the others run " + said[result.majority.front()] +
-                     (first.seq >= 0 ? ", both as call #" + std::to_string(first.seq) : "") + group_words(group);
-      finding.why = "All wait at the same number, so the calls should be equal; the minority is the odd one. A timeout on all ranks is no network fault here.";
+      finding.what = name_ranks(finding.culprits) + " runs " + said[result.minority.front()] +
+                     " where the others run " + said[result.majority.front()] +
+                     (first.seq >= 0 ? ", both as call #" + std::to_string(first.seq) : "") +
+                     group_words(group);
+      finding.why =
+          "All wait at the same number, so the calls should be equal; the minority is the odd one. A timeout "
+          "on all ranks is no network fault here.";
     } else {
       finding.confidence = Confidence::Unknown;
       finding.what = "ranks run different calls under the same number" + group_words(group);
       finding.why = "There is no majority that would tell which side is wrong.";
-      for (const auto& [rank, what] : said) finding.alternatives.push_back({kind, {rank}, "runs " + what + "; no majority"});
+      for (const auto& [rank, what] : said)
+        finding.alternatives.push_back({kind, {rank}, "runs " + what + "; no majority"});
     }
     for (const int rank : finding.culprits) finding.victims.erase(rank);
     finding.nodes = c.hosts_of(finding.culprits);
     return finding;
   };
-  if (auto finding = compare(DiagnosisKind::CollectiveOrder, [](const StuckCall& call) { return call.op; })) return finding;
+  if (auto finding = compare(DiagnosisKind::CollectiveOrder, [](const StuckCall& call) { return call.op; }))
+    return finding;
   const std::string& op = group.waiting.begin()->second.op;
-  if (op.rfind("ALLTOALL", 0) == 0 || op == "SEND" || op == "RECV" || op == "COALESCED") return std::nullopt;  // may differ by right
+  if (op.rfind("ALLTOALL", 0) == 0 || op == "SEND" || op == "RECV" || op == "COALESCED")
+    return std::nullopt;  // may differ by right
   return compare(DiagnosisKind::ShapeMismatch, [&op](const StuckCall& call) {
     const std::int64_t numel = op == "SCATTER" ? call.numel_out : call.numel_in;
     if (numel < 0) return call.op;
@@ -150,17 +171,22 @@ DiagnosisKind kind_of_absence(const Case& c, const std::vector<int>& ranks, std:
     if (const Fact* note = c.note(FactKind::EndOfData, rank)) (note->name == "skip" ? skipped : ended) = true;
     if (c.note(FactKind::CleanExit, rank) != nullptr) left = true;
   }
-  words = left ? " and had left" : ended ? " because its data had ended" : skipped ? " after skipping work" : "";
+  words = left      ? " and had left"
+          : ended   ? " because its data had ended"
+          : skipped ? " after skipping work"
+                    : "";
   if (left) return DiagnosisKind::RankExitEarly;
   if (ended) return DiagnosisKind::UnevenData;
   if (skipped) return DiagnosisKind::SequenceMismatch;
   return DiagnosisKind::HangRankMissing;
 }
 
-std::optional<Finding> from_silence(const Case& c, const WatchedGroup& group, const std::set<int>& waiting_elsewhere) {
+std::optional<Finding> from_silence(const Case& c, const WatchedGroup& group,
+                                    const std::set<int>& waiting_elsewhere) {
   std::vector<int> members = group.members();
   if (members.empty())
-    for (const int rank : c.who.seen()) members.push_back(rank);  // as good as it gets: everybody the log knows
+    for (const int rank : c.who.seen())
+      members.push_back(rank);  // as good as it gets: everybody the log knows
   std::int64_t seq = -1;
   for (const auto& [rank, call] : group.waiting) seq = std::max(seq, call.seq);
   std::vector<int> silent;
@@ -192,29 +218,43 @@ std::optional<Finding> from_silence(const Case& c, const WatchedGroup& group, co
       finding.confidence = Confidence::Likely;
       finding.victims.clear();
       for (const int rank : absent) finding.victims.insert(rank);
-      finding.what = name_ranks(finding.culprits) + " called " + what + " when all others had finished and left";
-      finding.why = "A collective inside code that only one rank runs waits for ever; the ranks that left in good order are not guilty.";
+      finding.what =
+          name_ranks(finding.culprits) + " called " + what + " when all others had finished and left";
+      finding.why =
+          "A collective inside code that only one rank runs waits for ever; the ranks that left in good "
+          "order are not guilty.";
       return finding;
     }
     finding.kind = DiagnosisKind::HangRankMissing;
     finding.confidence = Confidence::Unknown;
     finding.what = std::to_string(group.waiting.size()) + " rank(s) timed out in " + what;
-    finding.why = "Too few ranks report to tell who is missing: the others may wait too, or their output is not here.";
-    for (const int rank : std::vector<int>(absent.begin(), absent.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(absent.size(), 8))))
-      finding.alternatives.push_back({DiagnosisKind::HangRankMissing, {rank}, "prints no timeout, like " + std::to_string(absent.size() - 1) + " others"});
+    finding.why =
+        "Too few ranks report to tell who is missing: the others may wait too, or their output is not here.";
+    for (const int rank : std::vector<int>(
+             absent.begin(),
+             absent.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(absent.size(), 8))))
+      finding.alternatives.push_back(
+          {DiagnosisKind::HangRankMissing,
+           {rank},
+           "prints no timeout, like " + std::to_string(absent.size() - 1) + " others"});
     return finding;
   }
   std::string words;
   finding.kind = kind_of_absence(c, absent, words);
   finding.culprits = absent;
   finding.nodes = c.hosts_of(absent);
-  const bool all_seen = std::all_of(absent.begin(), absent.end(), [&c](int rank) { return c.who.seen().count(rank) != 0; });
+  const bool all_seen =
+      std::all_of(absent.begin(), absent.end(), [&c](int rank) { return c.who.seen().count(rank) != 0; });
   const bool heard = !behind.empty();
   // One rank missing among many that agree is a statement; half of them missing is not.
-  const bool clear = absent.size() * 3 <= group.waiting.size() + 1 || (absent.size() == 1 && group.waiting.size() >= 2);
-  finding.confidence = heard || (all_seen && clear) ? Confidence::Certain : clear || all_seen ? Confidence::Likely : Confidence::Unknown;
+  const bool clear =
+      absent.size() * 3 <= group.waiting.size() + 1 || (absent.size() == 1 && group.waiting.size() >= 2);
+  finding.confidence = heard || (all_seen && clear) ? Confidence::Certain
+                       : clear || all_seen          ? Confidence::Likely
+                                                    : Confidence::Unknown;
   if (finding.confidence == Confidence::Unknown) {
-    for (const int rank : absent) finding.alternatives.push_back({finding.kind, {rank}, "prints nothing, but neither do others"});
+    for (const int rank : absent)
+      finding.alternatives.push_back({finding.kind, {rank}, "prints nothing, but neither do others"});
     finding.culprits.clear();
     finding.nodes.clear();
   }
@@ -225,7 +265,8 @@ std::optional<Finding> from_silence(const Case& c, const WatchedGroup& group, co
       if (finding.waits_for.size() < 4096) finding.waits_for.emplace_back(waiter, rank);
   finding.what = name_ranks(absent) + " never joined " + what + words;
   finding.why = std::to_string(group.waiting.size()) + " ranks time out in the same call" +
-                (heard ? ", and this rank itself says that it has not made it." : "; this one prints no timeout. Who reports a timeout has waited, and is a victim.");
+                (heard ? ", and this rank itself says that it has not made it."
+                       : "; this one prints no timeout. Who reports a timeout has waited, and is a victim.");
   return finding;
 }
 
@@ -247,22 +288,29 @@ std::optional<Finding> from_heartbeats(const Case& c) {
   finding.victims = ranks;
   finding.confidence = Confidence::Unknown;
   finding.what = "watchdog threads made no progress on " + name_ranks({ranks.begin(), ranks.end()});
-  finding.why = "A CUDA or NCCL call hangs inside the watchdog itself; that happens to victims and to the guilty alike.";
+  finding.why =
+      "A CUDA or NCCL call hangs inside the watchdog itself; that happens to victims and to the guilty "
+      "alike.";
   if (outstanding.size() >= 3) {  // whoever has fewer outstanding works has enqueued less
     std::map<int, std::string> said;
     for (const auto& [rank, count] : outstanding) said[rank] = std::to_string(count);
     const Vote result = vote(said);
-    if (result.decided && result.minority.size() == 1 && outstanding[result.minority.front()] < outstanding[result.majority.front()]) {
+    if (result.decided && result.minority.size() == 1 &&
+        outstanding[result.minority.front()] < outstanding[result.majority.front()]) {
       finding.culprits = result.minority;
       finding.nodes = c.hosts_of(finding.culprits);
       finding.victims.erase(result.minority.front());
       finding.confidence = Confidence::Likely;
       finding.what = name_ranks(finding.culprits) + " has fewer outstanding collectives than all others";
-      finding.why = "workMetaList_.size() counts what a rank has enqueued and not seen finished; a smaller number means that it enqueued less.";
+      finding.why =
+          "workMetaList_.size() counts what a rank has enqueued and not seen finished; a smaller number "
+          "means that it enqueued less.";
     }
   }
   if (finding.culprits.empty() && c.world() > 0 && static_cast<std::int64_t>(ranks.size()) * 2 < c.world())
-    for (const int rank : ranks) finding.alternatives.push_back({finding.kind, {rank}, "its watchdog was stuck, which also happens to ranks that wait"});
+    for (const int rank : ranks)
+      finding.alternatives.push_back(
+          {finding.kind, {rank}, "its watchdog was stuck, which also happens to ranks that wait"});
   return finding;
 }
 
@@ -295,8 +343,11 @@ std::optional<Finding> watchdog_groups(const Case& c) {
     finding.confidence = Confidence::Unknown;
     for (const WatchedGroup& group : groups) show(finding, group);
     finding.what = "all ranks time out in the same call";
-    finding.why = "Nobody is missing and the calls are equal: the network, a GPU that does not move, or a hang below PyTorch. Flight Recorder dumps or NCCL's RAS would tell.";
-    finding.alternatives.push_back({DiagnosisKind::IbError, {}, "no line about the network stands before the timeouts"});
+    finding.why =
+        "Nobody is missing and the calls are equal: the network, a GPU that does not move, or a hang below "
+        "PyTorch. Flight Recorder dumps or NCCL's RAS would tell.";
+    finding.alternatives.push_back(
+        {DiagnosisKind::IbError, {}, "no line about the network stands before the timeouts"});
     return finding;
   }
   if (!c.of(FactKind::WatchdogTimeout).empty()) {  // "Operation timed out" without any field

@@ -21,13 +21,16 @@ std::size_t cap_of(FactKind kind) {
     case FactKind::NcclReturn:
     case FactKind::DumpNotice:
     case FactKind::Aer:
-    case FactKind::RankNote: return 2'000;
+    case FactKind::RankNote:
+      return 2'000;
     case FactKind::WatchdogTimeout:
     case FactKind::WatchdogStatus:
     case FactKind::ElasticEntry:
     case FactKind::Identity:
-    case FactKind::NcclInit: return 40'000;
-    default: return 10'000;
+    case FactKind::NcclInit:
+      return 40'000;
+    default:
+      return 10'000;
   }
 }
 
@@ -48,7 +51,8 @@ std::string_view without_colours(std::string_view text, std::string& buffer) {
   return buffer;
 }
 
-/// Text behind a progress bar: "  3%|2 | 21/684 [01:52<58:31,  5.31s/it][rank2]:[E1214 …". npos if there is none.
+/// Text behind a progress bar: "  3%|2 | 21/684 [01:52<58:31,  5.31s/it][rank2]:[E1214 …". npos if there is
+/// none.
 std::size_t behind_progress_bar(std::string_view text) {
   const std::size_t bar = text.find("%|");
   if (bar == std::string_view::npos || bar > 60) return std::string_view::npos;
@@ -63,6 +67,8 @@ std::size_t behind_progress_bar(std::string_view text) {
 }  // namespace
 
 LogScanner::LogScanner(Facts& out) : out_(out), table_(MessageTable::get()), counts_(256, 0) {}
+
+LogScanner::~LogScanner() = default;
 
 void LogScanner::begin_file(std::string_view name) {
   file_name_ = std::string(name);
@@ -107,13 +113,43 @@ LogScanner::Stream& LogScanner::stream_of(const Peeled& peeled) {
   return streams_[key];
 }
 
+namespace {
+/// Several ranks may write into one line: "[rank 0] iteration 3 …[rank 2] iteration 3 …".
+std::size_t next_author(std::string_view text) {
+  std::size_t at = 1;
+  while ((at = text.find("[rank", at)) != std::string_view::npos) {
+    std::size_t digit = at + 5;
+    if (digit < text.size() && text[digit] == ' ') ++digit;
+    const std::size_t start = digit;
+    while (digit < text.size() && text[digit] >= '0' && text[digit] <= '9') ++digit;
+    const bool closed = digit > start && digit < text.size() && text[digit] == ']';
+    if (closed && text[at - 1] != ' ' && text[at - 1] != ':') return at;
+    at = digit;
+  }
+  return std::string_view::npos;
+}
+}  // namespace
+
 void LogScanner::part(std::string_view text, const Line& line) {
+  for (int pieces = 0; pieces < 64; ++pieces) {
+    const std::size_t cut = text.size() > 8 && text.find("[rank", 1) != std::string_view::npos
+                                ? next_author(text)
+                                : std::string_view::npos;
+    if (cut == std::string_view::npos) break;
+    one_author(text.substr(0, cut), line);
+    text.remove_prefix(cut);
+  }
+  one_author(text, line);
+}
+
+void LogScanner::one_author(std::string_view text, const Line& line) {
   const std::size_t behind_bar = behind_progress_bar(text);
   if (behind_bar != std::string_view::npos) text.remove_prefix(behind_bar);
   const Peeled peeled = peel(text);
   Stream& stream = stream_of(peeled);
   Fact base;
-  base.who = {peeled.rank, peeled.local_rank, peeled.group_rank, peeled.task, peeled.pid, peeled.device, std::string(peeled.host)};
+  base.who = {peeled.rank, peeled.local_rank, peeled.group_rank,       peeled.task,
+              peeled.pid,  peeled.device,     std::string(peeled.host)};
   base.file = file_;
   if (!peeled.source_name.empty()) {
     const auto [found, fresh] = grep_files_.try_emplace(std::string(peeled.source_name), 0);
@@ -138,8 +174,8 @@ void LogScanner::part(std::string_view text, const Line& line) {
   follow_traceback(stream, rest);
   matched_.clear();
   table_.match(rest, scratch_, matched_);
-  const bool own_author = base.who.rank >= 0 || base.who.group_rank >= 0 || base.who.local_rank >= 0 || base.who.pid >= 0 ||
-                          base.who.task >= 0;
+  const bool own_author = base.who.rank >= 0 || base.who.group_rank >= 0 || base.who.local_rank >= 0 ||
+                          base.who.pid >= 0 || base.who.task >= 0;
   if (peeled.severity != 0 || (own_author && !matched_.empty())) {
     stream.last_author = base.who;
     stream.last_pg = base.pg;
@@ -150,7 +186,8 @@ void LogScanner::part(std::string_view text, const Line& line) {
   }
   for (Fact& fact : matched_) {
     Fact full = std::move(fact);
-    // What the text itself names (for example "Rank 13, node gpu-p02") stays; the rest comes from the prefixes.
+    // What the text itself names (for example "Rank 13, node gpu-p02") stays; the rest comes from the
+    // prefixes.
     if (full.who.rank < 0) full.who.rank = base.who.rank;
     if (full.who.local_rank < 0) full.who.local_rank = base.who.local_rank;
     if (full.who.group_rank < 0) full.who.group_rank = base.who.group_rank;
@@ -188,8 +225,16 @@ void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
       if (last.size() > kMaxCallsKept) last.pop_front();
       return;
     }
-    case FactKind::WrapperMismatch: read_fingerprints(text, fact); break;
-    case FactKind::HorovodStall: horovod_all(text, fact); return;
+    case FactKind::WrapperMismatch:
+      read_fingerprints(text, fact);
+      break;
+    case FactKind::LossValue:
+    case FactKind::NanSeen:
+      fact.step = step_of(text);
+      break;
+    case FactKind::HorovodStall:
+      horovod_all(text, fact);
+      return;
     case FactKind::MpiExit:
     case FactKind::MpiError:
     case FactKind::MpiAbort:
@@ -197,13 +242,15 @@ void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
       if (merge_blocks(stream, fact)) return;
       break;
     case FactKind::NcclInit:
-      if (fact.name != "address" && fact.name != "topology") out_.world_size = std::max(out_.world_size, fact.value);
+      if (fact.name != "address" && fact.name != "topology")
+        out_.world_size = std::max(out_.world_size, fact.value);
       break;
     case FactKind::DdpUnused:
       if (fact.who.rank < 0) fact.who.rank = fact.who.group_rank;
       break;
     case FactKind::RankNote:
-      if (fact.name == "exit noise" && text.find("Exception ignored") != std::string_view::npos) stream.ignored = true;
+      if (fact.name == "exit noise" && text.find("Exception ignored") != std::string_view::npos)
+        stream.ignored = true;
       if (stream.traceback && fact.name != "exit noise") stream.traceback = false;
       break;
     case FactKind::PythonException:
@@ -217,12 +264,14 @@ void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
         stream.ignored = false;
       }
       break;
-    default: break;
+    default:
+      break;
   }
-  const bool speaks = fact.who.rank >= 0 || fact.who.group_rank >= 0 || fact.who.local_rank >= 0 || fact.who.pid >= 0 ||
-                      fact.who.task >= 0;
+  const bool speaks = fact.who.rank >= 0 || fact.who.group_rank >= 0 || fact.who.local_rank >= 0 ||
+                      fact.who.pid >= 0 || fact.who.task >= 0;
   if (!speaks && stream.author_lines > 0 && fact.layer != Layer::Kernel && fact.layer != Layer::Slurm &&
-      fact.layer != Layer::Mpi && fact.layer != Layer::Elastic && fact.layer != Layer::Job && !stream.traceback) {
+      fact.layer != Layer::Mpi && fact.layer != Layer::Elastic && fact.layer != Layer::Job &&
+      !stream.traceback) {
     fact.who = stream.last_author;
     if (fact.pg.empty()) {
       fact.pg = stream.last_pg;
@@ -236,8 +285,9 @@ void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
   }
   // The call in which a Python exception was raised tells operations apart where no fingerprint is printed.
   if (stream.traceback && fact.op.empty() && !stream.call.empty() &&
-      (fact.kind == FactKind::GlooTimeout || fact.kind == FactKind::PeerClosed || fact.kind == FactKind::PythonException ||
-       fact.kind == FactKind::NcclErrorText || fact.kind == FactKind::BarrierVictim)) {
+      (fact.kind == FactKind::GlooTimeout || fact.kind == FactKind::PeerClosed ||
+       fact.kind == FactKind::PythonException || fact.kind == FactKind::NcclErrorText ||
+       fact.kind == FactKind::BarrierVictim)) {
     fact.op = stream.call;
   }
   if (stream.traceback && fact.role != Role::Context && text.find_first_not_of(' ') == 0) {

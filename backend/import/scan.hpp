@@ -1,5 +1,6 @@
-// Reads log lines into Facts: peels prefixes, matches the message table, keeps the few constructs that span lines
-// (torchrun's table, desync reports, tracebacks, launcher blocks), and a bounded summary of what each rank was doing.
+// Reads log lines into Facts: peels prefixes, matches the message table, keeps the few constructs that span
+// lines (torchrun's table, desync reports, tracebacks, launcher blocks), and a bounded summary of what each
+// rank was doing.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,14 @@
 
 namespace ringside::backend {
 
-/// Memory is bounded by the number of authors and by caps for each kind of Fact, not by the length of the input.
+/// Memory is bounded by the number of authors and by caps for each kind of Fact, not by the length of the
+/// input.
 class LogScanner {
  public:
   explicit LogScanner(Facts& out);
+  ~LogScanner();
+  LogScanner(const LogScanner&) = delete;
+  LogScanner& operator=(const LogScanner&) = delete;
 
   void begin_file(std::string_view name);
   void line(const Line& line);
@@ -28,12 +33,13 @@ class LogScanner {
   void finish();
 
  private:
-  struct Stream;      // what is open in one stream of lines
-  struct Summary;     // last words of one author
-  struct Step;        // step times of one step
+  struct Stream;                                        // what is open in one stream of lines
+  struct Summary;                                       // last words of one author
+  struct Step;                                          // step times of one step
   using AuthorKey = std::tuple<int, int, std::string>;  // kind of number, number, host or file
 
   void part(std::string_view text, const Line& line);
+  void one_author(std::string_view text, const Line& line);
   Stream& stream_of(const Peeled& peeled);
   bool in_table(Stream& stream, std::string_view text, const Fact& base);
   void close_entry(Stream& stream);
@@ -42,7 +48,7 @@ class LogScanner {
   bool merge_blocks(Stream& stream, Fact& fact);
   void add(Fact&& fact);
   void notice(const Author& author, std::string_view text, const Fact& base);
-  void identities(std::string_view text, const Fact& base);
+  void identities(std::string_view text, const Fact& base, bool introduces);
   void numbers(const Author& author, std::string_view text, const Fact& base);
   void horovod_all(std::string_view text, const Fact& base);
 
@@ -54,14 +60,14 @@ class LogScanner {
   std::map<std::string, Stream, std::less<>> streams_;
   std::map<AuthorKey, Summary> authors_;
   std::map<std::int64_t, Step> steps_;
-  std::map<std::pair<std::string, std::string>, std::deque<Fact>> calls_;  // COLL lines: the last of each communicator
-  std::vector<std::size_t> counts_;       // Facts of each kind
-  std::map<AuthorKey, int> losses_;       // authors whose NaN was noted
+  std::map<std::pair<std::string, std::string>, std::deque<Fact>>
+      calls_;                        // COLL lines: the last of each communicator
+  std::vector<std::size_t> counts_;  // Facts of each kind
   std::vector<std::uint16_t> scratch_;
   std::vector<Fact> matched_;
-  std::string clean_;                     // a line without colours
+  std::string clean_;  // a line without colours
   std::int64_t file_lines_ = 0;
-  double memory_ratio_ = 0;
+  std::size_t step_times_ = 0;
 };
 
 }  // namespace ringside::backend

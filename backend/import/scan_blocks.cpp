@@ -1,5 +1,5 @@
-// The constructs of logs that span lines: torchrun's failure table, Python tracebacks, blocks of mpirun and Hydra, Horovod's
-// list of stalled operations.
+// The constructs of logs that span lines: torchrun's failure table, Python tracebacks, blocks of mpirun and
+// Hydra, Horovod's list of stalled operations.
 #include <re2/re2.h>
 
 #include <array>
@@ -12,7 +12,9 @@
 namespace ringside::backend {
 namespace {
 
-bool starts(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
+bool starts(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -43,7 +45,8 @@ void LogScanner::close_entry(Stream& stream) {
   stream.in_traceback_text = false;
 }
 
-/// torchrun's table is read as a whole: the tracebacks in it repeat what the ranks printed and must not count twice.
+/// torchrun's table is read as a whole: the tracebacks in it repeat what the ranks printed and must not count
+/// twice.
 bool LogScanner::in_table(Stream& stream, std::string_view text, const Fact& base) {
   const std::string_view body = trimmed(text);
   if (!stream.table) {
@@ -67,7 +70,8 @@ bool LogScanner::in_table(Stream& stream, std::string_view text, const Fact& bas
     close_entry(stream);
     return true;
   }
-  if (body.size() > 3 && body.front() == '[' && body.back() == ':' && body.find_first_not_of("0123456789", 1) == body.size() - 2) {
+  if (body.size() > 3 && body.front() == '[' && body.back() == ':' &&
+      body.find_first_not_of("0123456789", 1) == body.size() - 2) {
     close_entry(stream);
     stream.entry = base;
     stream.entry.who = {};
@@ -130,10 +134,11 @@ void LogScanner::follow_traceback(Stream& stream, std::string_view text) {
   if (in != std::string_view::npos) stream.call = std::string(trimmed(text.substr(in + 5)).substr(0, 60));
 }
 
-/// mpirun's and Hydra's blocks give the rank in one line and the code in another: the later line completes the earlier Fact.
+/// mpirun's and Hydra's blocks give the rank in one line and the code in another: the later line completes
+/// the earlier Fact.
 bool LogScanner::merge_blocks(Stream& stream, Fact& fact) {
-  const bool goes_on = fact.kind == FactKind::MpiError && fact.name != "call" && stream.open_kind == FactKind::MpiError &&
-                       stream.open_block >= 0;
+  const bool goes_on = fact.kind == FactKind::MpiError && fact.name != "call" &&
+                       stream.open_kind == FactKind::MpiError && stream.open_block >= 0;
   const bool opens = fact.name != "code" && !goes_on;
   if (opens) {
     stream.open_block = static_cast<std::int64_t>(out_.facts.size());
@@ -159,7 +164,8 @@ void LogScanner::horovod_all(std::string_view text, const Fact& base) {
   static const re2::RE2 kStalled(R"(([^\s\[\],]+) \[(ready|missing)(?: ranks)?: ([\d, ]+)\])");
   re2::StringPiece rest(text.data(), text.size());
   re2::StringPiece tensor, how, ranks;
-  for (int found = 0; found < 512 && re2::RE2::FindAndConsume(&rest, kStalled, &tensor, &how, &ranks); ++found) {
+  for (int found = 0; found < 512 && re2::RE2::FindAndConsume(&rest, kStalled, &tensor, &how, &ranks);
+       ++found) {
     Fact fact = base;
     fact.op = std::string(tensor.data(), std::min<std::size_t>(tensor.size(), 200));
     fact.name = std::string(how.data(), how.size());

@@ -8,6 +8,9 @@
 
 namespace ringside::backend {
 
+/// The training step that a line names ("step 12", "iteration 3", "it 300"); -1 if none.
+std::int64_t step_of(std::string_view text);
+
 struct LogScanner::Stream {
   // torchrun's failure table
   bool table = false;
@@ -21,8 +24,8 @@ struct LogScanner::Stream {
   int author_lines = 0;
   // Python traceback
   bool traceback = false;
-  bool ignored = false;      // "Exception ignored in": what follows is noise of the exit
-  std::string call;          // the collective whose frame was seen last
+  bool ignored = false;  // "Exception ignored in": what follows is noise of the exit
+  std::string call;      // the collective whose frame was seen last
   int traceback_lines = 0;
   std::int64_t pid_hint = -1;
   int pid_lines = 0;
@@ -45,7 +48,7 @@ struct LogScanner::Step {
   std::map<AuthorKey, std::pair<double, double>> times;  // compute or total, wait (-1 unknown)
   std::map<AuthorKey, Author> who;
   std::uint32_t file = 0;
-  std::map<AuthorKey, std::int64_t> lines;
+  std::map<AuthorKey, std::pair<std::int64_t, std::string>> lines;
 };
 
 }  // namespace ringside::backend

@@ -5,7 +5,9 @@
 namespace ringside::backend {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 /// `count` digits at `at`, or -1.
 int digits(std::string_view text, std::size_t at, std::size_t count) {
@@ -26,7 +28,9 @@ int month_from_name(std::string_view text) {
   return -1;
 }
 
-bool is_date(int month, int day) { return month >= 1 && month <= 12 && day >= 1 && day <= 31; }
+bool is_date(int month, int day) {
+  return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
 
 }  // namespace
 
@@ -79,13 +83,16 @@ Stamp read_date_clock(std::string_view text) {
   stamp.t_ns = of_year(month, day, stamp.t_ns);
   stamp.dated = true;
   stamp.length += 11;
-  // A zone is read over, not used: what counts is the offset between hosts, which is estimated from shared events.
+  // A zone is read over, not used: what counts is the offset between hosts, which is estimated from shared
+  // events.
   std::size_t at = stamp.length;
   if (at < text.size() && text[at] == 'Z') {
     ++at;
   } else if (at + 5 <= text.size() && (text[at] == '+' || text[at] == '-') && digits(text, at + 1, 2) >= 0) {
-    if (digits(text, at + 3, 2) >= 0) at += 5;
-    else if (text[at + 3] == ':' && digits(text, at + 4, 2) >= 0) at += 6;
+    if (digits(text, at + 3, 2) >= 0)
+      at += 5;
+    else if (text[at + 3] == ':' && digits(text, at + 4, 2) >= 0)
+      at += 6;
   }
   stamp.length = at;
   return stamp;
@@ -93,7 +100,8 @@ Stamp read_date_clock(std::string_view text) {
 
 Stamp read_month_name(std::string_view text) {
   std::size_t at = 0;
-  static constexpr std::array<std::string_view, 7> kDays = {"Mon ", "Tue ", "Wed ", "Thu ", "Fri ", "Sat ", "Sun "};
+  static constexpr std::array<std::string_view, 7> kDays = {"Mon ", "Tue ", "Wed ", "Thu ",
+                                                            "Fri ", "Sat ", "Sun "};
   for (const std::string_view day_name : kDays)
     if (text.substr(0, 4) == day_name) at = 4;
   const int month = month_from_name(text.substr(at < text.size() ? at : 0));
@@ -123,7 +131,8 @@ Stamp read_month_name(std::string_view text) {
   stamp.t_ns = of_year(month, day, stamp.t_ns);
   stamp.dated = true;
   stamp.length += at;
-  if (stamp.length + 5 <= text.size() && text[stamp.length] == ' ' && digits(text, stamp.length + 1, 4) > 1990)
+  if (stamp.length + 5 <= text.size() && text[stamp.length] == ' ' &&
+      digits(text, stamp.length + 1, 4) > 1990)
     stamp.length += 5;
   return stamp;
 }

@@ -1,4 +1,5 @@
-// Reads the time stamps of a dozen loggers into one number, without a date library: the year is dropped, since c10 has none.
+// Reads the time stamps of a dozen loggers into one number, without a date library: the year is dropped,
+// since c10 has none.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,9 @@ inline constexpr std::int64_t kSecondNs = 1'000'000'000;
 inline constexpr std::int64_t kDayNs = 86'400 * kSecondNs;
 
 struct Stamp {
-  std::int64_t t_ns = -1;     // from 1 January of its year if dated, otherwise from midnight
+  std::int64_t t_ns = -1;  // from 1 January of its year if dated, otherwise from midnight
   bool dated = false;
-  std::size_t length = 0;     // characters read; 0 = no stamp here
+  std::size_t length = 0;  // characters read; 0 = no stamp here
 };
 
 /// "02:07:08", "02:07:08.408271257", "02:07:08,111" at the start of `text`.
@@ -21,8 +22,8 @@ Stamp read_clock(std::string_view text);
 Stamp read_date_clock(std::string_view text);
 /// "Mon Nov 17 23:42:09 2025", "Nov 17 23:42:09", "Feb20 21:58" (kernel logs).
 Stamp read_month_name(std::string_view text);
-/// c10 and glog: "E321 02:07:08.408271257", "E0612 01:14:57.061000", "E20261130 10:45:05.335404". In the c10 form the
-/// last two digits are the day and the month is not padded. Sets `severity`.
+/// c10 and glog: "E321 02:07:08.408271257", "E0612 01:14:57.061000", "E20261130 10:45:05.335404". In the c10
+/// form the last two digits are the day and the month is not padded. Sets `severity`.
 Stamp read_c10(std::string_view text, char& severity);
 
 /// Nanoseconds from 1 January, in a calendar where February has 29 days.

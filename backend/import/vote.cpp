@@ -11,7 +11,9 @@ Vote vote(const std::map<int, std::string>& said, std::size_t implied) {
   for (const auto& [rank, what] : said) groups[what].push_back(rank);
   Vote result;
   if (groups.size() < 2) return result;
-  const auto largest = std::max_element(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  const auto largest = std::max_element(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
+    return a.second.size() < b.second.size();
+  });
   std::size_t others = 0;
   for (const auto& [what, ranks] : groups)
     if (what != largest->first) others += ranks.size();

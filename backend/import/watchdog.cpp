@@ -38,8 +38,10 @@ GroupOfCall groups_by_call(const Case& c) {
 void learn_size(WatchedGroup& group, const StuckCall& call) {
   if (call.numel_in <= 0 || call.numel_out <= 0) return;
   std::int64_t ratio = 0;
-  if (call.op == "_ALLGATHER_BASE" || call.op == "ALLGATHER") ratio = call.numel_out % call.numel_in == 0 ? call.numel_out / call.numel_in : 0;
-  if (call.op == "_REDUCE_SCATTER_BASE" || call.op == "REDUCE_SCATTER") ratio = call.numel_in % call.numel_out == 0 ? call.numel_in / call.numel_out : 0;
+  if (call.op == "_ALLGATHER_BASE" || call.op == "ALLGATHER")
+    ratio = call.numel_out % call.numel_in == 0 ? call.numel_out / call.numel_in : 0;
+  if (call.op == "_REDUCE_SCATTER_BASE" || call.op == "REDUCE_SCATTER")
+    ratio = call.numel_in % call.numel_out == 0 ? call.numel_in / call.numel_out : 0;
   if (ratio > 1) group.size = std::max(group.size, ratio);
 }
 
@@ -131,7 +133,8 @@ std::vector<WatchedGroup> watched_groups(const Case& c) {
     for (const Fact* fact : c.of(kind)) {
       WatchedGroup& group = group_of(*fact);
       group.desync.push_back(fact);
-      if (const int rank = c.rank(*fact); rank >= 0 && fact->who.group_rank >= 0) group.global_of.try_emplace(fact->who.group_rank, rank);
+      if (const int rank = c.rank(*fact); rank >= 0 && fact->who.group_rank >= 0)
+        group.global_of.try_emplace(fact->who.group_rank, rank);
     }
   for (const Fact* fact : c.of(FactKind::DesyncState)) {
     WatchedGroup& group = group_of(*fact);

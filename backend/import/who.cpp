@@ -29,18 +29,23 @@ Who::Who(const Facts& facts) {
   world_ = facts.world_size > 0 && facts.world_size <= kMaxWorld ? facts.world_size : 0;
   world_stated_ = world_ > 0;
   for (const Fact& fact : facts.facts)
-    if (fact.kind == FactKind::NcclInit && fact.name != "topology") largest_comm_ = std::max(largest_comm_, fact.value);
+    if (fact.kind == FactKind::NcclInit && fact.name != "topology")
+      largest_comm_ = std::max(largest_comm_, fact.value);
   collect_hosts(facts);
   read_file_names(facts);
   decide_tasks(facts);
   learn(facts);
-  infer_hosts();
   int largest = -1;
   for (const int rank : seen_) largest = std::max(largest, rank);
+  for (const Fact& fact : facts.facts)  // ranks that others name exist as well
+    if (fact.kind == FactKind::HorovodStall || fact.kind == FactKind::BarrierMissing ||
+        fact.kind == FactKind::FrMissing)
+      for (const int rank : fact.named) largest = std::max(largest, rank);
   if (largest + 1 > world_) {
     world_ = largest + 1;
     world_stated_ = false;
   }
+  infer_hosts();
   std::set<std::string> all(sure_hosts_.begin(), sure_hosts_.end());
   for (const auto& [rank, info] : ranks_)
     if (!info.host.empty()) all.insert(info.host);
@@ -60,7 +65,8 @@ void Who::collect_hosts(const Facts& facts) {
 /// "rank3.log", "rank_000300.log", "gpu-v03-dmesg.txt", "attempt_0/3/stderr.log".
 void Who::read_file_names(const Facts& facts) {
   static const re2::RE2 kRank(R"((?i)(?:^|[^a-z])(?:global_?)?rank[_.-]?0*(\d{1,7})(?:[^\d]|$))");
-  static const re2::RE2 kNumber(R"((?i)^(?:(?:log|out|err|stdout|stderr|output|train)[_.-]?)?0*(\d{1,6})(?:\.(?:log|txt|out|err|gz|zst|stdout|stderr))*$|^(?:log|out|err|stdout|stderr)\.0*(\d{1,6})$)");
+  static const re2::RE2 kNumber(
+      R"((?i)^(?:(?:log|out|err|stdout|stderr|output|train)[_.-]?)?0*(\d{1,6})(?:\.(?:log|txt|out|err|gz|zst|stdout|stderr))*$|^(?:log|out|err|stdout|stderr)\.0*(\d{1,6})$)");
   static const re2::RE2 kElastic(R"(attempt_\d+/(\d+)/std(?:err|out)\.log)");
   file_hosts_.resize(facts.files.size());
   file_ranks_.assign(facts.files.size(), -1);
@@ -94,10 +100,12 @@ void Who::read_file_names(const Facts& facts) {
   std::vector<std::set<int>> stated(facts.files.size());
   for (const Fact& fact : facts.facts)
     if (fact.who.rank >= 0 && fact.kind != FactKind::ElasticEntry && fact.kind != FactKind::ElasticRoot &&
-        fact.kind != FactKind::DdpUnused && fact.kind != FactKind::NanLocal && fact.kind != FactKind::Identity)
+        fact.kind != FactKind::DdpUnused && fact.kind != FactKind::NanLocal &&
+        fact.kind != FactKind::Identity)
       stated[fact.file].insert(fact.who.rank);
   for (std::size_t file = 0; file < facts.files.size(); ++file)
-    if (stated[file].size() > 1 || (stated[file].size() == 1 && file_ranks_[file] >= 0 && *stated[file].begin() != file_ranks_[file]))
+    if (stated[file].size() > 1 ||
+        (stated[file].size() == 1 && file_ranks_[file] >= 0 && *stated[file].begin() != file_ranks_[file]))
       file_ranks_[file] = -1;
 }
 
@@ -112,15 +120,19 @@ void Who::decide_tasks(const Facts& facts) {
     if (fact.kind == FactKind::Progress || fact.kind == FactKind::Identity || fact.layer == Layer::Torch)
       ++(fact.who.task == fact.who.rank ? agree : differ);
   }
-  if (agree + differ > 0) task_is_rank_ = agree > differ;
-  else task_is_rank_ = !agent;
+  if (agree + differ > 0)
+    task_is_rank_ = agree > differ;
+  else
+    task_is_rank_ = !agent;
 }
 
 void Who::set_host(int rank, const std::string& host) {
   if (rank < 0 || host.empty()) return;
   RankInfo& info = ranks_[rank];
-  if (info.host.empty()) info.host = host;
-  else if (info.host != host) note_conflict("rank " + std::to_string(rank) + " is on " + info.host + " and on " + host);
+  if (info.host.empty())
+    info.host = host;
+  else if (info.host != host)
+    note_conflict("rank " + std::to_string(rank) + " is on " + info.host + " and on " + host);
 }
 
 void Who::learn_one(const Fact& fact) {
@@ -135,8 +147,11 @@ void Who::learn_one(const Fact& fact) {
     }
   }
   std::string host = fact.who.host;
-  if (host.empty() && fact.kind == FactKind::Identity && (sure_hosts_.count(fact.name) != 0 || is_host_like(fact.name))) host = fact.name;
-  if (host.empty() && fact.file < file_hosts_.size() && fact.kind != FactKind::ElasticEntry) host = file_hosts_[fact.file];
+  if (host.empty() && fact.kind == FactKind::Identity &&
+      (sure_hosts_.count(fact.name) != 0 || is_host_like(fact.name)))
+    host = fact.name;
+  if (host.empty() && fact.file < file_hosts_.size() && fact.kind != FactKind::ElasticEntry)
+    host = file_hosts_[fact.file];
   if (fact.kind == FactKind::Identity && !fact.named.empty())
     for (const int one : fact.named) set_host(one, host);
   if (fact.kind == FactKind::TaskEnded && task_is_rank_)
@@ -144,7 +159,8 @@ void Who::learn_one(const Fact& fact) {
       set_host(task, fact.who.host);
       seen_.insert(task);
     }
-  if (rank < 0 && fact.file < file_ranks_.size() && fact.kind != FactKind::TaskEnded) rank = file_ranks_[fact.file];
+  if (rank < 0 && fact.file < file_ranks_.size() && fact.kind != FactKind::TaskEnded)
+    rank = file_ranks_[fact.file];
   if (rank < 0 || rank >= kMaxWorld) return;
   if (fact.kind != FactKind::DdpUnused && fact.kind != FactKind::Overflow) seen_.insert(rank);
   if (fact.kind == FactKind::MpiError || fact.kind == FactKind::Overflow) return;
@@ -165,11 +181,14 @@ void Who::learn_one(const Fact& fact) {
   if (fact.who.device >= 0 && info.device < 0) info.device = fact.who.device;
   if (!fact.bus.empty() && (fact.kind == FactKind::NcclInit || fact.kind == FactKind::Identity)) {
     std::string bus = fact.bus;
-    if (bus.find(':') == std::string::npos && bus.size() <= 4) bus = "0000:" + bus.substr(bus.rfind('x') == std::string::npos ? 0 : bus.rfind('x') + 1) + ":00";  // nccl-tests
+    if (bus.find(':') == std::string::npos && bus.size() <= 4)
+      bus = "0000:" + bus.substr(bus.rfind('x') == std::string::npos ? 0 : bus.rfind('x') + 1) +
+            ":00";  // nccl-tests
     if (info.bus.empty()) info.bus = bus;
     by_bus_.emplace(std::make_pair(host.empty() ? info.host : host, bus), rank);
   }
-  if (!fact.peer.empty() && fact.kind == FactKind::Identity && !host.empty()) by_address_.emplace(fact.peer, host);
+  if (!fact.peer.empty() && fact.kind == FactKind::Identity && !host.empty())
+    by_address_.emplace(fact.peer, host);
 }
 
 void Who::learn(const Facts& facts) {
@@ -223,7 +242,8 @@ const RankInfo* Who::info(int rank) const {
 int Who::rank_of_pid(const std::string& host, std::int64_t pid) const {
   if (pid <= 0) return -1;
   if (const auto found = by_pid_.find({host, pid}); found != by_pid_.end()) return found->second;
-  if (const auto found = by_bare_pid_.find(pid); found != by_bare_pid_.end() && found->second >= 0) return found->second;
+  if (const auto found = by_bare_pid_.find(pid); found != by_bare_pid_.end() && found->second >= 0)
+    return found->second;
   return -1;
 }
 
@@ -263,7 +283,8 @@ int Who::rank_of(const Fact& fact) const {
   if (const int rank = rank_of_local(host, fact.who.local_rank); rank >= 0) return rank;
   if (fact.file < file_locals_.size() && file_locals_[fact.file] >= 0)
     return rank_of_local(host, file_locals_[fact.file]);
-  if (fact.kind == FactKind::Xid || fact.kind == FactKind::GpuLost) return rank_at_bus(host_of(fact), fact.bus);
+  if (fact.kind == FactKind::Xid || fact.kind == FactKind::GpuLost)
+    return rank_at_bus(host_of(fact), fact.bus);
   if ((fact.kind == FactKind::Progress || fact.kind == FactKind::StepTime || fact.kind == FactKind::CudaOom ||
        fact.kind == FactKind::NanLocal) &&
       fact.who.device >= 0 && fact.who.pid < 0 && sure_hosts_.size() <= 1 && hosts_.size() <= 1)
@@ -315,7 +336,8 @@ std::string Who::host_of_address(const std::string& address) const {
   const auto found = by_address_.find(address);
   if (found != by_address_.end()) return found->second;
   const std::size_t dot = address.find('.');  // "gpu-x02.cluster.local"
-  if (dot != std::string::npos && sure_hosts_.count(address.substr(0, dot)) != 0) return address.substr(0, dot);
+  if (dot != std::string::npos && sure_hosts_.count(address.substr(0, dot)) != 0)
+    return address.substr(0, dot);
   return {};
 }
 
@@ -331,6 +353,8 @@ const std::string& Who::file_host(std::uint32_t file) const {
   return file < file_hosts_.size() ? file_hosts_[file] : kNone;
 }
 
-int Who::file_rank(std::uint32_t file) const { return file < file_ranks_.size() ? file_ranks_[file] : -1; }
+int Who::file_rank(std::uint32_t file) const {
+  return file < file_ranks_.size() ? file_ranks_[file] : -1;
+}
 
 }  // namespace ringside::backend

@@ -1,5 +1,5 @@
-// Who is who: rank <-> host <-> pid <-> local rank <-> device <-> PCI address <-> network address, put together from whatever
-// lines give it. Contradictions are kept as conflicts, never averaged.
+// Who is who: rank <-> host <-> pid <-> local rank <-> device <-> PCI address <-> network address, put
+// together from whatever lines give it. Contradictions are kept as conflicts, never averaged.
 #pragma once
 
 #include <cstdint>
