@@ -58,8 +58,9 @@ using TransferObserver =
                        std::span<const std::byte> before, std::span<const std::byte> after)>;
 
 /// Runs the schedule on the inputs (one per rank, same dtype and count: mismatches are the job simulator's).
-/// Applies prepare (avg) first and finish (sum_then_divide) last. Without an observer nothing is materialised
-/// per transfer and a ring is evaluated chunk by chunk in cache-sized blocks.
+/// Applies prepare (avg) first and, where a rank holds the result (Schedule::holds_result), finish
+/// (sum_then_divide) last; only in collectives that reduce. Without an observer nothing is materialised per
+/// transfer and a ring is evaluated chunk by chunk in cache-sized blocks.
 Numbers execute_numbers(const Schedule& schedule, ReduceOp op,
                         std::span<const std::shared_ptr<const Tensor>> inputs,
                         const TransferObserver& observer = {});

@@ -41,7 +41,7 @@ class ByTransfers {
         written_(inputs.size() * schedule.chunks.chunks.size(), 0) {
     for (const auto& input : inputs) {
       work_.push_back(std::make_shared<Tensor>(*input));
-      prepare(dtype_, op_, schedule_.world_size, work_.back()->data);
+      if (reduces(schedule.collective)) prepare(dtype_, op_, schedule_.world_size, work_.back()->data);
     }
   }
 
@@ -53,7 +53,7 @@ class ByTransfers {
     }
     Numbers numbers;
     for (std::size_t r = 0; r < work_.size(); ++r) {
-      finish(dtype_, op_, schedule_.world_size, work_[r]->data);
+      finish_results(static_cast<int>(r));
       // Equal results are shared, as they are when nobody looks on.
       const auto same = std::find_if(numbers.result.begin(), numbers.result.end(),
                                      [&](const auto& other) { return other->data == work_[r]->data; });
@@ -67,6 +67,12 @@ class ByTransfers {
     const Chunk& c = schedule_.chunks.chunks[chunk];
     return Bytes(work_[static_cast<std::size_t>(rank)]->data)
         .subspan(static_cast<std::size_t>(c.offset * element_), static_cast<std::size_t>(c.count * element_));
+  }
+  void finish_results(int rank) {
+    if (!reduces(schedule_.collective) || !has_finish(dtype_, op_)) return;
+    for (std::uint32_t c = 0; c < schedule_.chunks.chunks.size(); ++c) {
+      if (schedule_.holds_result(rank, c)) finish(dtype_, op_, schedule_.world_size, cell(rank, c));
+    }
   }
   std::uint32_t& written(std::int32_t rank, std::uint32_t chunk) {
     return written_[static_cast<std::size_t>(rank) * schedule_.chunks.chunks.size() + chunk];
@@ -143,7 +149,8 @@ Scalar element_after(const Schedule& schedule, ReduceOp op, Inputs inputs, int r
   const std::int64_t within = element - schedule.chunks.chunks[chunk].offset;
   const auto brought = [&](std::int32_t r, std::uint32_t c) {
     const std::int64_t at = schedule.chunks.chunks[c].offset + within;
-    return prepare(op, schedule.world_size, inputs[static_cast<std::size_t>(r)]->at(at));
+    const Scalar input = inputs[static_cast<std::size_t>(r)]->at(at);
+    return reduces(schedule.collective) ? prepare(op, schedule.world_size, input) : input;
   };
   if (schedule.collective ==
       Collective::AllToAll) {  // each place is written at most once, with what a rank brought along

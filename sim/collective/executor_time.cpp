@@ -177,10 +177,15 @@ class Run {
     const auto src = static_cast<std::size_t>(transfer.src), dst = static_cast<std::size_t>(transfer.dst);
     const LinkSpec link = topology_.link(transfer.src, transfer.dst);
     TransferTimes& times = out_.transfers[t];
-    times.start = std::max({ready, egress_free_[src], ingress_free_[dst]});
+    const bool leaves = !(transfer.in_switch && transfer.action == Action::Copy);
+    const bool enters = !(transfer.in_switch && transfer.action == Action::Reduce);
+    times.start = ready;
+    if (leaves) times.start = std::max(times.start, egress_free_[src]);
+    if (enters) times.start = std::max(times.start, ingress_free_[dst]);
     const std::int64_t sent =
         times.start + wire_ns(schedule_.chunks.chunks[transfer.chunk].count * element_, link.bytes_per_s);
-    egress_free_[src] = ingress_free_[dst] = sent;
+    if (leaves) egress_free_[src] = sent;
+    if (enters) ingress_free_[dst] = sent;
     times.arrive = sent + link.latency_ns;
     out_.finish[src] = std::max(out_.finish[src], sent);
     arrived_[t] = true;

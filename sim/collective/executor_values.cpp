@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "sim/collective/value_program.hpp"
@@ -100,12 +101,14 @@ class Sharing {
   explicit Sharing(std::size_t world) : tensor_of_rank(world, 0) {}
   std::vector<std::uint32_t> tensor_of_rank;  // numbered in the order of their first rank
 
-  /// Splits the groups by the values of one more chunk.
-  void refine(const std::vector<std::uint32_t>& result) {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> ids;
+  /// Splits the groups by the values of one more chunk, and by whether they are finished there.
+  template <class Finished>
+  void refine(const std::vector<std::uint32_t>& result, const Finished& finished) {
+    std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, std::uint32_t> ids;
     for (std::size_t r = 0; r < tensor_of_rank.size(); ++r) {
       const auto next = static_cast<std::uint32_t>(ids.size());
-      tensor_of_rank[r] = ids.try_emplace({tensor_of_rank[r], result[r]}, next).first->second;
+      tensor_of_rank[r] =
+          ids.try_emplace({tensor_of_rank[r], result[r], finished(static_cast<int>(r))}, next).first->second;
     }
   }
   std::vector<std::uint32_t> first_ranks() const {
@@ -125,7 +128,7 @@ class ByValues {
         inputs_(inputs),
         dtype_(inputs[0]->dtype),
         element_(size_of(dtype_)),
-        prepares_(has_prepare(dtype_, op)),
+        prepares_(reduces(schedule.collective) && has_prepare(dtype_, op)),
         want_digests_(want_digests) {}
 
   Numbers run() {
@@ -135,7 +138,7 @@ class ByValues {
     Sharing sharing(inputs_.size());
     for (std::uint32_t c = 0; c < chunks; ++c) {
       programs.push_back(value_program(schedule_, c));
-      sharing.refine(programs.back().result);
+      sharing.refine(programs.back().result, [&](int rank) { return schedule_.holds_result(rank, c); });
     }
     first_ranks_ = sharing.first_ranks();
     for (const std::uint32_t rank : first_ranks_)
@@ -164,7 +167,7 @@ class ByValues {
     }
     for (std::size_t at = begin; at < end; at += block_bytes_) {
       const auto first_element = static_cast<std::int64_t>(at - begin) / element_;
-      run_block(program, compiled, at, std::min(block_bytes_, end - at), first_element);
+      run_block(program, compiled, index, at, std::min(block_bytes_, end - at), first_element);
     }
     if (!want_digests_) return;
     const auto transfers = schedule_.transfers_into(index);
@@ -173,8 +176,8 @@ class ByValues {
     }
   }
 
-  void run_block(const ValueProgram& program, const Compiled& compiled, std::size_t at, std::size_t bytes,
-                 std::int64_t first_element) {
+  void run_block(const ValueProgram& program, const Compiled& compiled, std::uint32_t index, std::size_t at,
+                 std::size_t bytes, std::int64_t first_element) {
     const auto slot = [&](std::uint32_t value) {
       return Bytes(slots_).subspan(compiled.slot[value] * block_bytes_, bytes);
     };
@@ -205,7 +208,8 @@ class ByValues {
     for (std::size_t tensor = 0; tensor < out_.size(); ++tensor) {
       const Bytes to = Bytes(out_[tensor]->data).subspan(at, bytes);
       std::memcpy(to.data(), read(program.result[first_ranks_[tensor]]).data(), bytes);
-      finish(dtype_, op_, schedule_.world_size, to);
+      const bool is_result = schedule_.holds_result(static_cast<int>(first_ranks_[tensor]), index);
+      if (is_result && reduces(schedule_.collective)) finish(dtype_, op_, schedule_.world_size, to);
     }
   }
 

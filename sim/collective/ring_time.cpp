@@ -210,6 +210,9 @@ std::vector<std::int64_t> ring_finish_times(const ScheduleRequest& request, cons
   RINGSIDE_CHECK_LE(0, reduce_ns);
   std::vector<std::int64_t> finish(arrival.begin(), arrival.end());
   if (request.world_size == 1) return finish;
+  if (!request.rings.empty()) {
+    return execute_times(make_schedule(request), request.dtype, topology, arrival, reduce_ns).finish;
+  }
   const ChunkTable table = cut_chunks(request, request.world_size);
   const RingLinks links(topology, request.world_size);
   const Plan plan{table,    size_of(request.dtype), request.order == RingOrder::Nccl ? 0 : 1, links, arrival,

@@ -24,16 +24,21 @@ std::optional<E> find_word(const std::array<std::string_view, N>& words, std::st
   return static_cast<E>(at - words.begin());
 }
 
-/// Sorts by (step, channel, loop, src, chunk) and fills the index of transfers by the receiver's chunk.
+/// Sorts by (step, channel, loop, src), one sender's transfers of a step as they were made, and fills the
+/// index of transfers by the receiver's chunk.
 void order_transfers(Schedule& schedule) {
   const auto& chunks = schedule.chunks.chunks;
-  std::stable_sort(schedule.transfers.begin(), schedule.transfers.end(),
-                   [&](const Transfer& a, const Transfer& b) {
-                     const Chunk &x = chunks[a.chunk], &y = chunks[b.chunk];
-                     return std::tie(a.step, x.channel, x.loop, a.src, a.chunk, a.dst) <
-                            std::tie(b.step, y.channel, y.loop, b.src, b.chunk, b.dst);
-                   });
+  std::stable_sort(
+      schedule.transfers.begin(), schedule.transfers.end(), [&](const Transfer& a, const Transfer& b) {
+        const Chunk &x = chunks[a.chunk], &y = chunks[b.chunk];
+        return std::tie(a.step, x.channel, x.loop, a.src) < std::tie(b.step, y.channel, y.loop, b.src);
+      });
   schedule.steps = schedule.transfers.empty() ? 0 : schedule.transfers.back().step;
+  schedule.reduce_steps = 0;
+  for (const Transfer& transfer : schedule.transfers) {
+    if (transfer.action == Action::Reduce)
+      schedule.reduce_steps = std::max(schedule.reduce_steps, transfer.step);
+  }
 
   auto& first = schedule.chunk_first;
   first.assign(chunks.size() + 1, 0);
@@ -77,11 +82,25 @@ std::optional<Primitive> primitive_from(std::string_view word) {
 
 ChunkTable cut_chunks(const ScheduleRequest& request, int slots) {
   if (request.chunking == Chunking::Even) return even_chunks(request.count, slots, request.channels);
-  return nccl_chunks(request.count, request.dtype, slots, request.channels);
+  return nccl_chunks(request.count, request.dtype, slots, request.channels, kRingChunkBytes);
 }
 
-std::optional<std::string> schedule_problem(const ScheduleRequest& request) {
-  const auto number = [](std::int64_t value) { return std::to_string(value); };
+namespace {
+
+using Problem = std::optional<std::string>;
+
+std::string number(std::int64_t value) {
+  return std::to_string(value);
+}
+
+/// Which collectives an algorithm has.
+bool has_collective(Algorithm algorithm, Collective collective) {
+  if (collective == Collective::AllReduce || algorithm == Algorithm::Ring) return true;
+  const bool rooted = collective == Collective::Broadcast || collective == Collective::Reduce;
+  return rooted && (algorithm == Algorithm::Naive || algorithm == Algorithm::BinomialTree);
+}
+
+Problem numbers_problem(const ScheduleRequest& request) {
   if (request.world_size < 1) return "a world of " + number(request.world_size) + " ranks";
   if (request.count < 1) return "a count of " + number(request.count);
   if (request.channels < 1 || request.channels > 64)
@@ -89,20 +108,66 @@ std::optional<std::string> schedule_problem(const ScheduleRequest& request) {
   if (request.root < 0 || request.root >= request.world_size) {
     return "root " + number(request.root) + " of " + number(request.world_size) + " ranks";
   }
-  if (request.chunking == Chunking::Nccl) {
-    // A chunk names its loop in 16 bits. nccl_chunks cuts 2 MiB a chunk, world_size chunks a loop.
-    constexpr std::int64_t kMostLoops = 65536, kChunkBytes = 2 * 1024 * 1024;
-    const std::int64_t slots = request.algorithm == Algorithm::Naive ? 1 : request.world_size;
-    if (request.count / request.channels / (kMostLoops * slots) > kChunkBytes / size_of(request.dtype) ||
-        request.count > kMostLoops * slots * request.channels * (kChunkBytes / size_of(request.dtype))) {
-      return "too many loops of " + number(slots) + " chunks of 2 MiB (use chunking even)";
+  if (request.gpus_per_node < 0) return number(request.gpus_per_node) + " GPUs per node";
+  return std::nullopt;
+}
+
+/// A chunk names its loop in 16 bits.
+Problem loops_problem(const ScheduleRequest& request) {
+  if (request.chunking == Chunking::Even) return std::nullopt;
+  constexpr std::int64_t kMostLoops = 65536;
+  const bool tree = request.algorithm == Algorithm::NcclTree;
+  std::int64_t slots = 1;
+  if (request.algorithm == Algorithm::Ring || request.algorithm == Algorithm::Hierarchical)
+    slots = request.world_size;
+  if (request.algorithm == Algorithm::Rabenseifner) slots = floor_power_of_two(request.world_size);
+  if (request.algorithm == Algorithm::Nvls) slots = local_size(request);
+  const std::int64_t per_loop =
+      slots * request.channels * ((tree ? kTreeStepBytes : kRingChunkBytes) / size_of(request.dtype));
+  if (request.count / kMostLoops < per_loop || request.count == kMostLoops * per_loop) return std::nullopt;
+  return number(request.count) + " elements, which chunking nccl cuts into more than 65,536 loops (use even)";
+}
+
+Problem rings_problem(const ScheduleRequest& request) {
+  for (const std::vector<int>& ring : request.rings) {
+    std::vector<bool> seen(static_cast<std::size_t>(request.world_size), false);
+    bool good = ring.size() == seen.size();
+    for (const int rank : ring) {
+      good = good && rank >= 0 && rank < request.world_size && !seen[static_cast<std::size_t>(rank)];
+      if (good) seen[static_cast<std::size_t>(rank)] = true;
     }
-  }
-  const bool known = request.algorithm == Algorithm::Ring || request.algorithm == Algorithm::Naive;
-  if (!known || request.collective != Collective::AllReduce) {
-    return std::string(to_word(request.algorithm)) + " has no " + std::string(to_word(request.collective));
+    if (!good) return "a ring that does not hold every rank once";
   }
   return std::nullopt;
+}
+
+Problem fit_problem(const ScheduleRequest& request) {
+  if (!has_collective(request.algorithm, request.collective)) {
+    return std::string(to_word(request.algorithm)) + " has no " + std::string(to_word(request.collective));
+  }
+  const bool whole_nodes =
+      request.algorithm == Algorithm::Hierarchical || request.algorithm == Algorithm::Nvls;
+  if (whole_nodes && request.world_size % local_size(request) != 0) {
+    return std::string(to_word(request.algorithm)) + " needs equal nodes: " + number(request.world_size) +
+           " ranks are no multiple of " + number(local_size(request));
+  }
+  if (request.collective != Collective::AllToAll) return std::nullopt;
+  if (request.chunking != Chunking::Even) return "all_to_all has no chunking nccl (use even)";
+  const std::int64_t blocks = std::int64_t{request.world_size} * request.channels;
+  if (request.count % blocks != 0) {
+    return "all_to_all needs equal blocks: " + number(request.count) + " elements are no multiple of " +
+           number(blocks);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> schedule_problem(const ScheduleRequest& request) {
+  if (auto problem = numbers_problem(request)) return problem;
+  if (auto problem = fit_problem(request)) return problem;
+  if (auto problem = rings_problem(request)) return problem;
+  return loops_problem(request);
 }
 
 Schedule make_schedule(const ScheduleRequest& request) {
@@ -113,16 +178,47 @@ Schedule make_schedule(const ScheduleRequest& request) {
   schedule.algorithm = request.algorithm;
   schedule.order = request.order;
   schedule.world_size = request.world_size;
+  schedule.root = request.root;
   switch (request.algorithm) {
+    case Algorithm::Ring:
+      request.collective == Collective::AllToAll ? build_all_to_all(request, schedule)
+                                                 : build_ring(request, schedule);
+      break;
     case Algorithm::Naive:
       build_naive(request, schedule);
       break;
-    default:
-      build_ring(request, schedule);
+    case Algorithm::RecursiveDoubling:
+      build_recursive_doubling(request, schedule);
+      break;
+    case Algorithm::Rabenseifner:
+      build_rabenseifner(request, schedule);
+      break;
+    case Algorithm::BinomialTree:
+      build_binomial_tree(request, schedule);
+      break;
+    case Algorithm::NcclTree:
+      build_nccl_tree(request, schedule);
+      break;
+    case Algorithm::Hierarchical:
+      build_hierarchical(request, schedule);
+      break;
+    case Algorithm::Nvls:
+      build_nvls(request, schedule);
       break;
   }
   order_transfers(schedule);
   return schedule;
+}
+
+bool reduces(Collective collective) {
+  return collective == Collective::AllReduce || collective == Collective::ReduceScatter ||
+         collective == Collective::Reduce;
+}
+
+bool Schedule::holds_result(int rank, std::uint32_t chunk) const {
+  if (collective == Collective::Reduce) return rank == root;
+  if (collective == Collective::ReduceScatter) return static_cast<int>(chunks.chunks[chunk].slot) == rank;
+  return true;
 }
 
 std::span<const std::uint32_t> Schedule::transfers_into(std::uint32_t chunk) const {

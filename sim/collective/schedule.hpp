@@ -66,6 +66,9 @@ struct Transfer {
   Primitive sender_primitive = Primitive::Send;    // what the sender does when it sends this chunk
   Primitive receiver_primitive = Primitive::Recv;  // what the receiver does when it takes it
   std::uint32_t to_chunk = 0;  // the chunk's place at the receiver: `chunk`, except in an all_to_all
+  // The switch adds or multiplies it on the way (NVLS), so it takes no room in the port on the far side: a
+  // Reduce not in the receiver's, a Copy not in the sender's.
+  bool in_switch = false;
 };
 
 struct Schedule {
@@ -73,6 +76,7 @@ struct Schedule {
   Algorithm algorithm = Algorithm::Ring;
   RingOrder order = RingOrder::Nccl;
   int world_size = 1;
+  int root = 0;
   std::uint32_t steps = 0;         // the largest Transfer::step
   std::uint32_t reduce_steps = 0;  // steps 1 … reduce_steps are the reduce-scatter (or reduce) phase
   // Each rank runs a channel as one program, as NCCL's ring does: its sends leave in the order (loop, step),
@@ -83,6 +87,10 @@ struct Schedule {
   std::vector<Transfer> transfers;  // ordered by (step, channel, loop, src): the order that breaks ties
   std::vector<std::uint32_t> chunk_first, chunk_transfers;  // index: see transfers_into
 
+  /// True if the rank holds the collective's result in this chunk at the end: every rank and chunk of an
+  /// all_reduce, the root's of a reduce, chunk r of rank r in a reduce_scatter. Elsewhere it keeps working
+  /// values.
+  bool holds_result(int rank, std::uint32_t chunk) const;
   /// Indices of the transfers into a chunk (Transfer::to_chunk) of any rank, in schedule order.
   std::span<const std::uint32_t> transfers_into(std::uint32_t chunk) const;
 };
@@ -96,9 +104,18 @@ struct ScheduleRequest {
   std::int64_t count = 1;
   int world_size = 1;
   int channels = 1;
-  int gpus_per_node = 0;  // 0 = all on one node; used by NcclTree and Hierarchical
-  int root = 0;           // Broadcast, Reduce, Naive
+  int gpus_per_node = 0;                  // 0 = all on one node; used by NcclTree, Hierarchical and Nvls
+  int root = 0;                           // Broadcast, Reduce, Naive, BinomialTree
+  std::vector<std::vector<int>> rings{};  // Ring: each channel's ranks in ring order (the last one for all
+                                          // further ones); empty: 0, 1, 2 …
+  bool inter_tree = false;  // Hierarchical: a tree between the nodes instead of a ring
+
+  /// The order of a channel's ring.
+  std::vector<int> ring(int channel) const;
 };
+
+/// True for the collectives that reduce: the op, prepare and finish apply.
+bool reduces(Collective collective);
 
 /// Builds the schedule. World size 1 gives no transfers. Aborts on requests that `schedule_problem` would
 /// refuse.
