@@ -1,0 +1,140 @@
+#include "sim/model/mpi_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+
+#include "sim/base/check.hpp"
+
+namespace ringside::sim {
+namespace {
+
+constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+
+struct Rule {
+  std::int64_t below_bytes = kAny;
+  std::int8_t algorithm = 6;
+};
+struct RankRow {
+  std::int64_t below_ranks = kAny;
+  std::array<Rule, 7> rules;
+};
+
+// ompi_coll_tuned_allreduce_intra_dec_fixed, commutative: the first rule whose bound exceeds the size.
+constexpr std::array<RankRow, 11> kOpenMpi = {{
+    {4, {{{8, 4}, {4096, 3}, {8192, 4}, {16384, 3}, {65536, 4}, {262144, 5}, {kAny, 6}}}},
+    {8, {{{16, 4}, {8192, 3}, {kAny, 6}}}},
+    {16, {{{8192, 3}, {kAny, 6}}}},
+    {32, {{{64, 5}, {4096, 3}, {kAny, 6}}}},
+    {64, {{{128, 5}, {kAny, 6}}}},
+    {128, {{{262144, 3}, {kAny, 6}}}},
+    {256, {{{131072, 2}, {262144, 3}, {kAny, 6}}}},
+    {512, {{{4096, 2}, {kAny, 6}}}},
+    {2048, {{{2048, 2}, {16384, 3}, {kAny, 6}}}},
+    {4096, {{{2048, 2}, {4096, 5}, {16384, 3}, {kAny, 6}}}},
+    {kAny, {{{2048, 2}, {16384, 5}, {32768, 3}, {kAny, 6}}}},
+}};
+
+struct Log {
+  double floor = 0;
+  bool power_of_two = true;
+};
+Log log2_of(std::int64_t ranks) {
+  Log log;
+  for (std::int64_t x = ranks; x > 1; x >>= 1) log.floor += 1;
+  log.power_of_two = (ranks & (ranks - 1)) == 0;
+  return log;
+}
+
+}  // namespace
+
+std::string_view to_word(MpiAlgorithm algorithm) {
+  switch (algorithm) {
+    case MpiAlgorithm::BasicLinear:
+      return "basic_linear";
+    case MpiAlgorithm::NonOverlapping:
+      return "nonoverlapping";
+    case MpiAlgorithm::RecursiveDoubling:
+      return "recursive_doubling";
+    case MpiAlgorithm::Ring:
+      return "ring";
+    case MpiAlgorithm::SegmentedRing:
+      return "segmented_ring";
+    case MpiAlgorithm::Rabenseifner:
+      return "rabenseifner";
+    case MpiAlgorithm::AllgatherReduce:
+      return "allgather_reduce";
+  }
+  return "?";
+}
+
+MpiAlgorithm open_mpi_choice(std::int64_t ranks, std::int64_t bytes) {
+  const auto row =
+      std::find_if(kOpenMpi.begin(), kOpenMpi.end(), [&](const RankRow& r) { return ranks < r.below_ranks; });
+  const auto rule = std::find_if(row->rules.begin(), row->rules.end(),
+                                 [&](const Rule& r) { return bytes < r.below_bytes; });
+  return static_cast<MpiAlgorithm>(rule->algorithm);
+}
+
+MpiAlgorithm open_mpi_old_choice(std::int64_t ranks, std::int64_t bytes, bool commutative) {
+  constexpr std::int64_t kSmall = 10'000, kSegment = std::int64_t{1} << 20;
+  if (bytes < kSmall) return MpiAlgorithm::RecursiveDoubling;
+  if (!commutative) return MpiAlgorithm::NonOverlapping;
+  return bytes / kSegment < ranks || bytes == ranks * kSegment ? MpiAlgorithm::Ring
+                                                               : MpiAlgorithm::SegmentedRing;
+}
+
+MpiAlgorithm mpich_choice(std::int64_t ranks, std::int64_t bytes, std::int64_t count, bool user_operation) {
+  std::int64_t power = 1;
+  while (power <= ranks / 2) power *= 2;
+  return bytes <= 2048 || count < power || user_operation ? MpiAlgorithm::RecursiveDoubling
+                                                          : MpiAlgorithm::Rabenseifner;
+}
+
+double mpi_allreduce_us(MpiAlgorithm algorithm, const MpiMachine& machine, std::int64_t ranks,
+                        std::int64_t bytes) {
+  RINGSIDE_CHECK_LE(std::int64_t{1}, ranks);
+  if (ranks == 1) return 0;
+  const double p = static_cast<double>(ranks), m = static_cast<double>(bytes);
+  const double a = machine.alpha_us, wire = m / machine.bytes_per_us, reduce = m / machine.reduce_per_us;
+  const double part = (p - 1) / p;
+  const Log log = log2_of(ranks);
+  const double ceiling = log.power_of_two ? log.floor : log.floor + 1;
+  switch (algorithm) {
+    case MpiAlgorithm::BasicLinear:
+      return (p - 1) * (2 * (a + wire) + reduce);
+    case MpiAlgorithm::NonOverlapping:
+      return 2 * ceiling * (a + wire) + ceiling * reduce;
+    case MpiAlgorithm::RecursiveDoubling: {
+      const double folded = log.power_of_two ? 0 : 2 * (a + wire) + reduce;
+      return log.floor * (a + wire + reduce) + folded;
+    }
+    case MpiAlgorithm::Ring:
+      return 2 * (p - 1) * a + part * (2 * wire + reduce);
+    case MpiAlgorithm::SegmentedRing: {
+      // As the ring, but a chunk travels in segments: more messages in the reduce-scatter half, whose
+      // reduction overlaps.
+      const double segments = std::max(1.0, m / p / static_cast<double>(machine.segment_bytes));
+      const double overlapped = segments > 1 ? part * reduce / segments : part * reduce;
+      return (p - 1) * (segments + 1) * a + 2 * part * wire + overlapped;
+    }
+    case MpiAlgorithm::Rabenseifner:
+      if (log.power_of_two) return 2 * log.floor * a + part * (2 * wire + reduce);
+      return (2 * log.floor + 2) * a + (2 * part + 2) * wire + (1 + part) * reduce;
+    case MpiAlgorithm::AllgatherReduce:
+      return (p - 1) * (a + wire + reduce);
+  }
+  return 0;
+}
+
+std::vector<MpiRow> mpi_rows(const MpiMachine& machine, std::int64_t ranks, std::int64_t bytes) {
+  std::vector<MpiRow> rows;
+  for (int id = 1; id <= kMpiAlgorithmCount; ++id) {
+    const auto algorithm = static_cast<MpiAlgorithm>(id);
+    rows.push_back({algorithm, mpi_allreduce_us(algorithm, machine, ranks, bytes)});
+  }
+  return rows;
+}
+
+}  // namespace ringside::sim
