@@ -1,0 +1,88 @@
+#include "backend/live/hub_state.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "sim/trace/event.hpp"
+
+namespace ringside::backend {
+namespace {
+
+constexpr std::size_t kMaxSticky = 200'000;
+
+bool eat(std::string_view& text, std::string_view prefix) {
+  if (text.substr(0, prefix.size()) != prefix) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+bool eat_digits(std::string_view& text, bool sign) {
+  if (sign && !text.empty() && text.front() == '-') text.remove_prefix(1);
+  std::size_t n = 0;
+  while (n < text.size() && text[n] >= '0' && text[n] <= '9') ++n;
+  if (n == 0 || n > 19) return false;
+  text.remove_prefix(n);
+  return true;
+}
+
+bool tells_who_is_there(sim::EventType type) {
+  using T = sim::EventType;
+  return type == T::Hello || type == T::Left || type == T::CommInit || type == T::CommAbort || type == T::Exit ||
+         type == T::Error || type == T::WatchdogExpired || type == T::NanFound || type == T::Command;
+}
+
+}  // namespace
+
+void Backlog::add(std::string_view line, bool sticky) {
+  if (open_.empty()) open_first_ = events_;
+  open_ += line;
+  open_ += '\n';
+  if (sticky && sticky_.size() < kMaxSticky) sticky_.push_back({events_, std::string(line)});
+  ++events_;
+}
+
+std::string_view Backlog::seal() {
+  if (open_.empty()) return {};
+  auto lines = std::make_shared<const std::string>(std::move(open_));
+  open_.clear();
+  bytes_ += lines->size();
+  blocks_.push_back({open_first_, events_ - open_first_, lines});
+  while (blocks_.size() > 1 && bytes_ > max_bytes_) {
+    bytes_ -= blocks_.front().lines->size();
+    blocks_.pop_front();
+  }
+  return *blocks_.back().lines;
+}
+
+const Block* Backlog::next(std::int64_t event) const {
+  const auto found = std::partition_point(blocks_.begin(), blocks_.end(), [event](const Block& block) {
+    return block.first_event + block.events <= event;
+  });
+  return found == blocks_.end() ? nullptr : &*found;
+}
+
+std::string Backlog::forgotten_sticky() const {
+  const std::int64_t oldest = blocks_.empty() ? events_ : blocks_.front().first_event;
+  std::string out;
+  for (const Sticky& sticky : sticky_) {
+    if (sticky.event >= oldest) break;
+    out += sticky.line;
+    out += '\n';
+  }
+  return out;
+}
+
+LineCheck check_rank_line(std::string_view line, int rank) {
+  std::string_view rest = line;
+  const std::string source = "\"r" + std::to_string(rank) + "\"";
+  if (!eat(rest, "{\"t\":") || !eat_digits(rest, true) || !eat(rest, ",\"src\":") || !eat(rest, source) ||
+      !eat(rest, ",\"n\":") || !eat_digits(rest, false) || !eat(rest, ",\"type\":\""))
+    return LineCheck::Malformed;
+  const std::size_t quote = rest.find('"');
+  if (quote == std::string_view::npos) return LineCheck::Malformed;
+  const auto type = sim::event_type_from(rest.substr(0, quote));
+  if (!type || !nlohmann::json::accept(line.begin(), line.end())) return LineCheck::Malformed;
+  return tells_who_is_there(*type) ? LineCheck::Sticky : LineCheck::Good;
+}
+
+}  // namespace ringside::backend

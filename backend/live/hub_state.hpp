@@ -1,0 +1,57 @@
+// What the hub knows: the backlog that viewers read, the recording, the connected ranks. No network code in here.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/live/hub.hpp"
+#include "backend/live/recording.hpp"
+
+namespace ringside::backend {
+
+/// Lines that arrived within one tick; immutable once it is in the backlog, so that writes to many viewers share it.
+struct Block {
+  std::int64_t first_event = 0;
+  std::int64_t events = 0;
+  std::shared_ptr<const std::string> lines;
+};
+
+class Backlog {
+ public:
+  explicit Backlog(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+  /// One line without its line feed. Lines that tell who is there and how it ended are kept for good (up to a bound).
+  void add(std::string_view line, bool sticky);
+  /// Closes the block that is being filled. Returns its text (with line feeds) for the recording.
+  std::string_view seal();
+  /// The first sealed block that holds an event >= `event`, or null.
+  const Block* next(std::int64_t event) const;
+  /// Sticky lines that are no longer in the backlog: what a late joiner must get first.
+  std::string forgotten_sticky() const;
+  std::int64_t events() const { return events_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct Sticky {
+    std::int64_t event;
+    std::string line;
+  };
+  std::size_t max_bytes_;
+  std::size_t bytes_ = 0;
+  std::int64_t events_ = 0;
+  std::int64_t open_first_ = 0;
+  std::string open_;
+  std::deque<Block> blocks_;
+  std::deque<Sticky> sticky_;
+};
+
+enum class LineCheck : std::uint8_t { Good, Sticky, Malformed };
+/// Checks one line of a rank: the documented key order {"t":…,"src":"r<rank>","n":…,"type":"<known word>"…}, and that it is valid JSON.
+LineCheck check_rank_line(std::string_view line, int rank);
+
+}  // namespace ringside::backend

@@ -1,0 +1,59 @@
+// What goes over the wire between ranks, hub and viewers: a versioned hello, a welcome or a refusal with its reason, then lines of events.
+//
+// Transport: WebSocket at /ws. The first message of a client is one Hello as JSON; the hub answers with a Welcome (whose `header` is the
+// trace header, docs/trace-format.md) or a Reject and closes. After that a rank sends lines of events (one JSON object a line, several
+// lines a message), a viewer receives them, a controller may send commands. Fields may be added within a version, never changed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sim/base/result.hpp"
+#include "sim/scenario/fault.hpp"
+
+namespace ringside::backend {
+
+inline constexpr int kProtocolVersion = 1;
+
+enum class Role : std::uint8_t { Rank, Viewer, Controller };
+std::string_view to_word(Role role);
+
+struct ClientHello {
+  int protocol = kProtocolVersion;
+  Role role = Role::Viewer;
+  std::string token;
+  std::string agent;           // program and version, for the hub's log
+  int rank = -1;               // ranks only
+  int world_size = 0;          // ranks only
+  std::int64_t have_events = 0;  // viewers that reconnect: events they have seen; ranks that reconnect: their next n
+};
+
+/// Why a client was refused. The word goes over the wire, the text is shown to a person.
+enum class RejectReason : std::uint8_t { Token, Version, Malformed, RankRange, RankTaken, WorldSize, Role, Full, Origin };
+std::string_view to_word(RejectReason reason);
+std::string_view text_of(RejectReason reason);
+
+std::string hello_json(const ClientHello& hello);
+sim::Result<ClientHello> parse_hello(std::string_view json);
+std::string welcome_json(std::string_view header_json);
+std::string reject_json(RejectReason reason);
+
+struct ServerAnswer {
+  bool welcome = false;
+  std::string header_json;  // welcome
+  std::string reason, text; // reject
+};
+sim::Result<ServerAnswer> parse_answer(std::string_view json);
+
+/// {"command":"fault", …}: as a controller sends it and as the hub passes it on to the rank.
+std::string command_json(const sim::Fault& fault);
+sim::Result<sim::Fault> parse_command(std::string_view json);
+
+/// Compares without telling by its time how much was right.
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
+/// 32 hex digits from the system's random source.
+sim::Result<std::string> make_token();
+
+}  // namespace ringside::backend

@@ -1,0 +1,36 @@
+// Writing of recordings (.rsr): the trace's lines in zstd frames, each whole within itself, so that a kill at any moment costs only what
+// was not yet flushed: at most a quarter of a second.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "sim/base/result.hpp"
+
+namespace ringside::backend {
+
+class RecordingWriter {
+ public:
+  RecordingWriter() = default;
+  RecordingWriter(const RecordingWriter&) = delete;
+  RecordingWriter& operator=(const RecordingWriter&) = delete;
+  ~RecordingWriter();
+
+  /// Creates the file (mode 0600). An existing one is an error: a recording is never overwritten.
+  sim::Status open(const std::string& path, std::string_view header_line);
+  /// Buffers whole lines, each with its line feed.
+  void append(std::string_view lines);
+  /// Writes what is buffered as one zstd frame. Gives an error once (disk full …), then drops and counts.
+  sim::Status flush();
+  bool is_open() const { return fd_ >= 0; }
+  std::size_t buffered() const { return buffer_.size(); }
+
+ private:
+  int fd_ = -1;
+  bool failed_ = false;
+  std::string path_;
+  std::string buffer_;
+};
+
+}  // namespace ringside::backend
