@@ -22,7 +22,10 @@ namespace ringside::backend {
 struct Record {
   sim::Event event;               // pool indices in it mean nothing; they are set again by the supervisor
   std::int64_t seq = 0;           // collectives and ring steps
-  std::int32_t bucket = 0;        // collectives: which bucket of the step
+  std::int32_t step = 0;          // collectives: the training step it belongs to
+  std::uint32_t steps = 0, reduce_steps = 0, transfers = 0;  // collectives: of its schedule; 0 = fused
+  sim::RingOrder order = sim::RingOrder::Nccl;
+  sim::Chunking chunking = sim::Chunking::Even;
   std::uint8_t has_sample = 0;
   std::uint8_t value_count = 0;   // ≤ 64
   sim::DType dtype = sim::DType::Float32;
