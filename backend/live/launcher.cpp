@@ -1,0 +1,234 @@
+#include "backend/live/launcher.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "backend/live/hub.hpp"
+#include "backend/live/process.hpp"
+#include "backend/live/protocol.hpp"
+#include "sim/base/json_writer.hpp"
+#include "sim/base/quantity.hpp"
+
+namespace ringside::backend {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::int64_t unix_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+sim::Status write_private(const std::string& path, const std::string& text) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const bool wrote = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (fd >= 0) ::close(fd);
+  if (!wrote) return sim::Error{.what = std::strerror(errno), .file = path};
+  return sim::ok();
+}
+
+/// A folder of our own for tokens and scenario, removed with everything in it when the run is over.
+class RunFolder {
+ public:
+  RunFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "ringside-run-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  ~RunFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+bool in_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (::access((std::string(rest.substr(0, end)) + "/" + program).c_str(), X_OK) == 0) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
+std::vector<std::string> mpirun_arguments(const LaunchOptions& o, const std::string& scenario_path, const std::string& hub_url,
+                                          std::int64_t origin) {
+  std::vector<std::string> argv{"mpirun", "-n", std::to_string(o.ranks), "--oversubscribe", "--enable-recovery"};
+  const auto add = [&](std::initializer_list<std::string> more) { argv.insert(argv.end(), more); };
+  if (::geteuid() == 0) add({"--allow-run-as-root"});
+  if (!o.hostfile.empty()) add({"--hostfile", o.hostfile});
+  if (!o.hosts.empty()) add({"--host", o.hosts});
+  add({"-x", "RINGSIDE_RANK_TOKEN", "-x", "RINGSIDE_HUB_FINGERPRINT"});
+  add({o.program_folder + "/ringside-rank", "--scenario", scenario_path, "--hub", hub_url, "--origin", std::to_string(origin)});
+  add({"--mode", o.fused ? "fused" : "stepped", "--pace", o.pace, "--dump-dir", o.dump_folder.empty() ? "." : o.dump_folder});
+  if (o.guard) add({"--guard"});
+  // A stopped worker is ended after every watchdog has had its say.
+  if (o.watchdog_ns > 0) add({"--kill-silent", sim::duration_text(o.watchdog_ns + 5'000'000'000)});
+  return argv;
+}
+
+}  // namespace
+
+sim::Status write_run_file(const std::string& path, const HubRunFile& run) {
+  std::string text;
+  sim::JsonWriter json(text);
+  json.begin_object().field("rank_token", run.rank_token).field("viewer_token", run.viewer_token);
+  json.field("controller_token", run.controller_token).field("address", run.address).field("port", run.port);
+  json.field("recording", run.recording).field("title", run.title).field("scenario", run.scenario_toml);
+  json.field("origin_unix_ns", run.origin_unix_ns).field("seed", run.seed).field("world_size", run.world_size);
+  json.field("gpus_per_node", run.gpus_per_node).field("tls_certificate", run.tls_certificate);
+  json.field("tls_key", run.tls_key).field("insecure", run.insecure).end_object();
+  return write_private(path, text);
+}
+
+sim::Result<HubRunFile> read_run_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const auto json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded() || !json.is_object()) return sim::Error{.what = "not a run file", .file = path};
+  HubRunFile run;
+  const auto text = [&](const char* key, std::string& out) {
+    if (const auto found = json.find(key); found != json.end() && found->is_string()) out = found->get<std::string>();
+  };
+  const auto number = [&](const char* key, auto& out) {
+    if (const auto found = json.find(key); found != json.end() && found->is_number_integer())
+      out = found->get<std::remove_reference_t<decltype(out)>>();
+  };
+  text("rank_token", run.rank_token);
+  text("viewer_token", run.viewer_token);
+  text("controller_token", run.controller_token);
+  text("address", run.address);
+  text("recording", run.recording);
+  text("title", run.title);
+  text("scenario", run.scenario_toml);
+  text("tls_certificate", run.tls_certificate);
+  text("tls_key", run.tls_key);
+  number("port", run.port);
+  number("origin_unix_ns", run.origin_unix_ns);
+  number("seed", run.seed);
+  number("world_size", run.world_size);
+  number("gpus_per_node", run.gpus_per_node);
+  if (const auto found = json.find("insecure"); found != json.end() && found->is_boolean()) run.insecure = found->get<bool>();
+  if (run.rank_token.empty() || run.viewer_token.empty() || run.controller_token.empty())
+    return sim::Error{.what = "a run file holds three tokens", .file = path};
+  return run;
+}
+
+namespace {
+Hub* g_serving = nullptr;  // for the signal handler only
+extern "C" void stop_serving(int) {
+  if (g_serving != nullptr) g_serving->stop();
+}
+}  // namespace
+
+int serve_hub(const HubRunFile& run) {
+  HubOptions options;
+  options.address = run.address;
+  options.port = static_cast<std::uint16_t>(run.port);
+  options.tokens = {run.rank_token, run.viewer_token, run.controller_token};
+  options.recording = run.recording;
+  options.tls_certificate = run.tls_certificate;
+  options.tls_key = run.tls_key;
+  options.insecure = run.insecure;
+  options.header.source = "live";
+  options.header.clock = "hub";
+  options.header.world_size = run.world_size;
+  options.header.gpus_per_node = run.gpus_per_node;
+  options.header.origin_unix_ns = run.origin_unix_ns;
+  options.header.title = run.title;
+  options.header.seed = run.seed;
+  options.header.scenario_toml = run.scenario_toml;
+  auto hub = Hub::create(std::move(options));
+  if (!hub) {
+    std::printf("error %s\n", hub.error().message().c_str());
+    std::fflush(stdout);
+    return 1;
+  }
+  g_serving = hub->get();
+  struct sigaction action {};
+  action.sa_handler = stop_serving;
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGINT, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::printf("port %u %s\n", static_cast<unsigned>((*hub)->port()), (*hub)->fingerprint().c_str());
+  std::fflush(stdout);
+  (*hub)->run();
+  g_serving = nullptr;
+  return 0;
+}
+
+sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenario& scenario, const std::atomic<bool>& stop,
+                                UrlKnown url_known, void* context) {
+  if (!in_path("mpirun"))
+    return sim::Error{.what = "mpirun was not found", .hint = "Install it: apt-get install openmpi-bin"};
+  const RunFolder folder;
+  if (folder.path().empty()) return sim::Error{.what = "cannot create a folder for the run"};
+  const std::string scenario_path = folder.path() + "/scenario.toml";
+  if (const auto wrote = write_private(scenario_path, options.scenario_toml); !wrote) return wrote.error();
+
+  HubRunFile run;
+  for (std::string* token : {&run.rank_token, &run.viewer_token, &run.controller_token}) {
+    auto made = make_token();
+    if (!made) return made.error();
+    *token = *made;
+  }
+  LaunchNotes notes;
+  notes.recording = options.recording.empty() ? folder.path() + "/run.rsr" : options.recording;
+  run.address = options.address;
+  run.port = options.port;
+  run.recording = notes.recording;
+  run.title = scenario.title;
+  run.scenario_toml = options.scenario_toml;
+  run.origin_unix_ns = unix_ns();
+  run.seed = scenario.seed;
+  run.world_size = options.ranks;
+  run.gpus_per_node = scenario.cluster.gpus_per_node;
+  run.tls_certificate = options.tls_certificate;
+  run.tls_key = options.tls_key;
+  run.insecure = options.insecure;
+  const std::string run_path = folder.path() + "/run.json";
+  if (const auto wrote = write_run_file(run_path, run); !wrote) return wrote.error();
+
+  auto hub = Child::start({options.program_folder + "/ringside-cli", "hub", "--run", run_path}, {}, true);
+  if (!hub) return hub.error();
+  const auto said = hub->read_line(10'000);
+  if (!said || !said->starts_with("port "))
+    return sim::Error{.what = "the hub did not start: " + (said ? said->substr(std::min<std::size_t>(6, said->size())) : said.error().message())};
+  const std::string port = said->substr(5, said->find(' ', 5) - 5);
+  const std::string fingerprint = said->find(' ', 5) == std::string::npos ? "" : said->substr(said->find(' ', 5) + 1);
+  const std::string base = (run.tls_certificate.empty() ? "http://" : "https://") + options.address + ":" + port;
+  notes.url = base + "/#token=" + run.controller_token + (fingerprint.empty() ? "" : "&cert=" + fingerprint);
+  if (url_known != nullptr) url_known(notes.url, context);
+
+  auto mpirun = Child::start(mpirun_arguments(options, scenario_path, base, run.origin_unix_ns),
+                             {"RINGSIDE_RANK_TOKEN=" + run.rank_token, "RINGSIDE_HUB_FINGERPRINT=" + fingerprint}, false);
+  if (!mpirun) return mpirun.error();
+  while (mpirun->running() && !stop.load()) std::this_thread::sleep_for(20ms);
+  mpirun->end(5'000);
+  notes.mpirun_exit = mpirun->exit_code();
+  std::this_thread::sleep_for(150ms);  // the last lines of the supervisors reach the hub, and its next tick writes them
+  hub->end(3'000);
+  if (options.recording.empty()) {
+    // The folder goes away with the tokens: keep what was recorded where the caller can read it once.
+    const std::string kept = folder.path() + ".rsr";
+    std::error_code failed;
+    std::filesystem::rename(notes.recording, kept, failed);
+    notes.recording = failed ? "" : kept;
+  }
+  return notes;
+}
+
+}  // namespace ringside::backend

@@ -1,0 +1,99 @@
+#include "backend/live/process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+namespace ringside::backend {
+namespace {
+
+[[noreturn]] void become(const std::vector<std::string>& argv, int parent, int output) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(127);
+  ::setpgid(0, 0);  // Ctrl-C reaches us alone; we end the children in order
+  ::dup2(output >= 0 ? output : STDERR_FILENO, STDOUT_FILENO);
+  std::vector<char*> arguments;
+  for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  ::execvp(arguments[0], arguments.data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+Child::Child(Child&& other) noexcept { *this = std::move(other); }
+
+Child& Child::operator=(Child&& other) noexcept {
+  if (this == &other) return *this;
+  end(2000);
+  pid_ = std::exchange(other.pid_, -1);
+  output_ = std::exchange(other.output_, -1);
+  exit_code_ = std::exchange(other.exit_code_, -1);
+  return *this;
+}
+
+Child::~Child() { end(2000); }
+
+sim::Result<Child> Child::start(const std::vector<std::string>& argv, const std::vector<std::string>& environment, bool read_output) {
+  int pipe_ends[2] = {-1, -1};
+  if (read_output && ::pipe2(pipe_ends, O_CLOEXEC) != 0) return sim::Error{.what = std::strerror(errno)};
+  const int parent = ::getpid();
+  const int pid = ::fork();
+  if (pid < 0) return sim::Error{.what = std::string("cannot start a process: ") + std::strerror(errno)};
+  if (pid == 0) {
+    for (const std::string& entry : environment) ::putenv(const_cast<char*>(entry.c_str()));
+    become(argv, parent, pipe_ends[1]);
+  }
+  if (read_output) ::close(pipe_ends[1]);
+  Child child;
+  child.pid_ = pid;
+  child.output_ = pipe_ends[0];
+  return child;
+}
+
+sim::Result<std::string> Child::read_line(int timeout_ms) {
+  std::string line;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    pollfd waited{output_, POLLIN, 0};
+    if (left <= 0 || ::poll(&waited, 1, static_cast<int>(left)) <= 0) return sim::Error{.what = "it said nothing"};
+    char c = 0;
+    const ssize_t got = ::read(output_, &c, 1);
+    if (got <= 0) return sim::Error{.what = "it ended before it said anything"};
+    if (c == '\n') return line;
+    line += c;
+  }
+}
+
+bool Child::running() {
+  if (pid_ < 0) return false;
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) return true;
+  exit_code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  pid_ = -1;
+  return false;
+}
+
+void Child::end(int patience_ms) {
+  if (running()) {
+    ::kill(pid_, SIGTERM);
+    for (int waited = 0; waited < patience_ms && running(); waited += 10) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (running()) {
+      ::kill(pid_, SIGKILL);
+      while (running()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  if (output_ >= 0) ::close(std::exchange(output_, -1));
+}
+
+}  // namespace ringside::backend
