@@ -1,5 +1,5 @@
-// The data plane of a live rank: moves and reduces real bytes between real processes, and knows nothing of telemetry. What happens inside
-// a stepped collective is told to an observer.
+// The data plane of a live rank: moves and reduces real bytes between real processes, and knows nothing of
+// telemetry. What happens inside a stepped collective is told to an observer.
 #pragma once
 
 #include <atomic>
@@ -45,7 +45,8 @@ class DataPlane {
   virtual std::string device() const = 0;   // "CPU (MPI)" …
   virtual std::string version() const = 0;  // of the library that moves the bytes
   /// The schedule's own sends and receives. Errors are the library's (truncation …).
-  virtual sim::Status stepped(const sim::Schedule& schedule, const PlaneCall& call, StepObserver& observer) = 0;
+  virtual sim::Status stepped(const sim::Schedule& schedule, const PlaneCall& call,
+                              StepObserver& observer) = 0;
   /// The library's own AllReduce.
   virtual sim::Status fused(const PlaneCall& call) = 0;
   /// Gathers every rank's fingerprint; out has world_size entries.

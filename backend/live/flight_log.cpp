@@ -12,12 +12,18 @@ namespace {
 /// PyTorch's names of dtypes in dumps.
 std::string_view torch_dtype(sim::DType dtype) {
   switch (dtype) {
-    case sim::DType::Float64: return "Double";
-    case sim::DType::Float32: return "Float";
-    case sim::DType::Float16: return "Half";
-    case sim::DType::BFloat16: return "BFloat16";
-    case sim::DType::Int32: return "Int";
-    case sim::DType::Int64: return "Long";
+    case sim::DType::Float64:
+      return "Double";
+    case sim::DType::Float32:
+      return "Float";
+    case sim::DType::Float16:
+      return "Half";
+    case sim::DType::BFloat16:
+      return "BFloat16";
+    case sim::DType::Int32:
+      return "Int";
+    case sim::DType::Int64:
+      return "Long";
   }
   return "Float";
 }
@@ -30,7 +36,8 @@ void sizes(sim::JsonWriter& json, std::string_view name, const sim::Shape& shape
 
 }  // namespace
 
-void FlightLog::enqueued(std::int64_t seq, sim::Collective collective, sim::DType dtype, const sim::Shape& shape, std::int64_t now_ns) {
+void FlightLog::enqueued(std::int64_t seq, sim::Collective collective, sim::DType dtype,
+                         const sim::Shape& shape, std::int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   enqueued_ = seq;
   entries_.push_back({next_id_++, seq, now_ns, 0, 0, collective, dtype, shape});
@@ -75,7 +82,8 @@ std::string FlightLog::json() const {
     sizes(json, "output_sizes", e.shape);
     json.key("output_dtypes").begin_array().string(torch_dtype(e.dtype)).end_array();
     json.field("state", done ? "completed" : e.started_ns != 0 ? "started" : "scheduled");
-    json.field("time_discovered_started_ns", e.started_ns).field("time_discovered_completed_ns", e.completed_ns);
+    json.field("time_discovered_started_ns", e.started_ns)
+        .field("time_discovered_completed_ns", e.completed_ns);
     json.field("retired", done).field("timeout_ms", timeout_ms_).field("is_p2p", false).end_object();
   }
   json.end_array().end_object();
@@ -87,7 +95,8 @@ sim::Status FlightLog::write(const std::string& folder) const {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << json();
   file.flush();
-  if (!file) return sim::Error{.what = std::string("cannot write the dump: ") + std::strerror(errno), .file = path};
+  if (!file)
+    return sim::Error{.what = std::string("cannot write the dump: ") + std::strerror(errno), .file = path};
   return sim::ok();
 }
 

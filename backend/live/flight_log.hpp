@@ -1,4 +1,5 @@
-// What the watchdog can dump: the last calls of this rank, in the format of PyTorch's Flight Recorder (JSON, version 2.9 without frames).
+// What the watchdog can dump: the last calls of this rank, in the format of PyTorch's Flight Recorder (JSON,
+// version 2.9 without frames).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,10 @@ namespace ringside::backend {
 
 class FlightLog {
  public:
-  FlightLog(int rank, int world_size, std::int64_t timeout_ms) : rank_(rank), world_size_(world_size), timeout_ms_(timeout_ms) {}
-  void enqueued(std::int64_t seq, sim::Collective collective, sim::DType dtype, const sim::Shape& shape, std::int64_t now_ns);
+  FlightLog(int rank, int world_size, std::int64_t timeout_ms)
+      : rank_(rank), world_size_(world_size), timeout_ms_(timeout_ms) {}
+  void enqueued(std::int64_t seq, sim::Collective collective, sim::DType dtype, const sim::Shape& shape,
+                std::int64_t now_ns);
   void started(std::int64_t seq, std::int64_t now_ns);
   void completed(std::int64_t seq, std::int64_t now_ns);
   /// The dump as JSON, from any thread.

@@ -29,12 +29,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kTick = 100ms;            // viewers get at most 10 batches a second
-constexpr auto kHandshakeTimeout = 5s;   // a client that says nothing is disconnected
+constexpr auto kTick = 100ms;           // viewers get at most 10 batches a second
+constexpr auto kHandshakeTimeout = 5s;  // a client that says nothing is disconnected
 constexpr int kMalformedLinesAllowed = 8;
 
 std::int64_t unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace
@@ -139,9 +141,12 @@ std::optional<RejectReason> Hub::State::judge(const ClientHello& hello) const {
   const bool is_viewer = equal_in_constant_time(hello.token, tokens.viewer);
   if (!is_controller && !is_rank && !is_viewer) return RejectReason::Token;
   switch (hello.role) {
-    case Role::Controller: return is_controller ? std::optional<RejectReason>{} : RejectReason::Role;
-    case Role::Viewer: return is_viewer || is_controller ? std::optional<RejectReason>{} : RejectReason::Role;
-    case Role::Rank: break;
+    case Role::Controller:
+      return is_controller ? std::optional<RejectReason>{} : RejectReason::Role;
+    case Role::Viewer:
+      return is_viewer || is_controller ? std::optional<RejectReason>{} : RejectReason::Role;
+    case Role::Rank:
+      break;
   }
   if (!is_rank) return RejectReason::Role;
   if (hello.world_size != options.header.world_size) return RejectReason::WorldSize;
@@ -211,7 +216,9 @@ awaitable<void> Hub::State::serve_rank(std::shared_ptr<websocket::stream<Stream>
     if (Clock::now() - window > 1s) {
       window = Clock::now();
       window_bytes = 0;
-    } else if (window_bytes > options.max_bytes_per_second) {  // reads stop for the rest of the second; the rank's queue drops
+    } else if (window_bytes >
+               options
+                   .max_bytes_per_second) {  // reads stop for the rest of the second; the rank's queue drops
       asio::steady_timer pause(io, window + 1s);
       co_await pause.async_wait(redirect_error(use_awaitable, error));
     }
@@ -219,9 +226,10 @@ awaitable<void> Hub::State::serve_rank(std::shared_ptr<websocket::stream<Stream>
   *open = false;
   wake->cancel();
   ranks.erase(hello.rank);
-  say(sim::EventType::LogLine, malformed > kMalformedLinesAllowed
-                                   ? "rank " + std::to_string(hello.rank) + " sent lines that are no events; disconnected"
-                                   : "connection of rank " + std::to_string(hello.rank) + " closed");
+  say(sim::EventType::LogLine,
+      malformed > kMalformedLinesAllowed
+          ? "rank " + std::to_string(hello.rank) + " sent lines that are no events; disconnected"
+          : "connection of rank " + std::to_string(hello.rank) + " closed");
   co_await ws->async_close(websocket::close_code::normal, redirect_error(use_awaitable, error));
 }
 
@@ -274,9 +282,10 @@ awaitable<void> Hub::State::serve_viewer(std::shared_ptr<websocket::stream<Strea
     buffer.consume(buffer.size());
     if (rank == ranks.end()) {
       count([](HubCounters& c) { ++c.refused; });
-      say(sim::EventType::LogLine, hello.role != Role::Controller ? "a viewer sent a message; only a controller may"
-                                   : !fault                       ? "command refused: " + fault.error().message()
-                                                                  : "command refused: no such rank is connected");
+      say(sim::EventType::LogLine, hello.role != Role::Controller
+                                       ? "a viewer sent a message; only a controller may"
+                                   : !fault ? "command refused: " + fault.error().message()
+                                            : "command refused: no such rank is connected");
       continue;
     }
     record_command(*fault);
@@ -310,12 +319,14 @@ awaitable<void> Hub::State::serve(std::shared_ptr<websocket::stream<Stream>> ws)
   };
   if (!websocket::is_upgrade(request)) {
     const bool health = request.method() == http::verb::get && request.target() == "/healthz";
-    co_await respond(health ? http::status::ok : http::status::not_found, health ? "ok\n" : "This is a Ringside hub. Open it with: ringside --watch URL\n");
+    co_await respond(health ? http::status::ok : http::status::not_found,
+                     health ? "ok\n" : "This is a Ringside hub. Open it with: ringside --watch URL\n");
     co_return;
   }
   const auto origin = request.find(http::field::origin);
-  const bool foreign = origin != request.end() &&
-                       std::find(options.origins.begin(), options.origins.end(), std::string(origin->value())) == options.origins.end();
+  const bool foreign =
+      origin != request.end() && std::find(options.origins.begin(), options.origins.end(),
+                                           std::string(origin->value())) == options.origins.end();
   if (foreign || request.target() != "/ws") {
     count([](HubCounters& c) { ++c.refused; });
     co_await respond(foreign ? http::status::forbidden : http::status::not_found,
@@ -394,7 +405,8 @@ awaitable<void> Hub::State::accept_loop() {
           [this, ws]() -> awaitable<void> {
             boost::system::error_code failed;
             beast::get_lowest_layer(*ws).expires_after(kHandshakeTimeout);
-            co_await ws->next_layer().async_handshake(asio::ssl::stream_base::server, redirect_error(use_awaitable, failed));
+            co_await ws->next_layer().async_handshake(asio::ssl::stream_base::server,
+                                                      redirect_error(use_awaitable, failed));
             if (!failed) co_await serve(ws);
           },
           done);
@@ -410,19 +422,24 @@ sim::Result<std::unique_ptr<Hub>> Hub::create(HubOptions options) {
   const HubOptions& o = state->options;
   boost::system::error_code error;
   const auto address = asio::ip::make_address(o.address == "localhost" ? "127.0.0.1" : o.address, error);
-  if (error) return sim::Error{.what = "not an address", .text = o.address, .legal = "an IPv4 or IPv6 address, or localhost"};
+  if (error)
+    return sim::Error{
+        .what = "not an address", .text = o.address, .legal = "an IPv4 or IPv6 address, or localhost"};
   state->use_tls = !o.tls_certificate.empty();
   if (!state->use_tls && !o.insecure && !is_loopback(o.address))
     return sim::Error{.what = "an address that other machines reach needs TLS",
                       .text = o.address,
-                      .hint = "Give --tls-cert and --tls-key (ringside-cli hub --self-signed makes them), or force it with --insecure."};
+                      .hint =
+                          "Give --tls-cert and --tls-key (ringside-cli hub --self-signed makes them), or "
+                          "force it with --insecure."};
   if (state->use_tls) {
     const auto fingerprint = certificate_fingerprint(o.tls_certificate);
     if (!fingerprint) return fingerprint.error();
     state->fingerprint = *fingerprint;
     state->tls.use_certificate_chain_file(o.tls_certificate, error);
     if (!error) state->tls.use_private_key_file(o.tls_key, asio::ssl::context::pem, error);
-    if (error) return sim::Error{.what = "certificate or key cannot be used: " + error.message(), .file = o.tls_key};
+    if (error)
+      return sim::Error{.what = "certificate or key cannot be used: " + error.message(), .file = o.tls_key};
   }
   for (int i = 0; i < std::max(1, o.port_tries); ++i) {
     const auto port = static_cast<std::uint16_t>(o.port == 0 ? 0 : o.port + i);
@@ -435,11 +452,13 @@ sim::Result<std::unique_ptr<Hub>> Hub::create(HubOptions options) {
     state->acceptor.close();
   }
   if (!state->acceptor.is_open())
-    return sim::Error{.what = "cannot listen on " + o.address + " port " + std::to_string(o.port) + ": " + error.message(),
-                      .hint = "Choose another --port."};
+    return sim::Error{
+        .what = "cannot listen on " + o.address + " port " + std::to_string(o.port) + ": " + error.message(),
+        .hint = "Choose another --port."};
   sim::append_header_json(state->header_json, o.header);
   if (!o.recording.empty())
-    if (const auto opened = state->recording.open(o.recording, state->header_json); !opened) return opened.error();
+    if (const auto opened = state->recording.open(o.recording, state->header_json); !opened)
+      return opened.error();
   return std::unique_ptr<Hub>(new Hub(std::move(state)));
 }
 
@@ -453,8 +472,12 @@ void Hub::run() {
   state_->tick();
 }
 
-void Hub::stop() { state_->io.stop(); }
-std::uint16_t Hub::port() const { return state_->acceptor.local_endpoint().port(); }
+void Hub::stop() {
+  state_->io.stop();
+}
+std::uint16_t Hub::port() const {
+  return state_->acceptor.local_endpoint().port();
+}
 
 std::string Hub::url() const {
   const bool v6 = state_->options.address.find(':') != std::string::npos;
@@ -462,7 +485,9 @@ std::string Hub::url() const {
   return (state_->use_tls ? "https://" : "http://") + host + ":" + std::to_string(port());
 }
 
-std::string Hub::fingerprint() const { return state_->fingerprint; }
+std::string Hub::fingerprint() const {
+  return state_->fingerprint;
+}
 
 HubCounters Hub::counters() const {
   const std::lock_guard lock(state_->counters_mutex);

@@ -1,9 +1,10 @@
-// The hub: ranks write events to it, viewers read them, a controller may inject faults. A process of its own, because a rank can die and
-// the hub must not; it never signals anybody and never waits for anybody.
+// The hub: ranks write events to it, viewers read them, a controller may inject faults. A process of its own,
+// because a rank can die and the hub must not; it never signals anybody and never waits for anybody.
 //
-// One thread, one io_context. Lines of ranks are checked (form, size, that a rank speaks for itself), appended to a bounded backlog and
-// to the recording. Viewers have only a cursor into the backlog, so a slow one costs no memory: when the backlog has
-// moved on without it, it sees the gap in `n`; when a write does not end in time, it is disconnected.
+// One thread, one io_context. Lines of ranks are checked (form, size, that a rank speaks for itself),
+// appended to a bounded backlog and to the recording. Viewers have only a cursor into the backlog, so a slow
+// one costs no memory: when the backlog has moved on without it, it sees the gap in `n`; when a write does
+// not end in time, it is disconnected.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,14 @@ struct HubTokens {
 
 struct HubOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;              // 0 = any free one
-  int port_tries = 16;                 // when the port is in use: the next ones
+  std::uint16_t port = 0;  // 0 = any free one
+  int port_tries = 16;     // when the port is in use: the next ones
   HubTokens tokens;
-  sim::TraceHeader header;             // what viewers and the recording begin with
-  std::string recording;               // path; empty = none
+  sim::TraceHeader header;               // what viewers and the recording begin with
+  std::string recording;                 // path; empty = none
   std::string tls_certificate, tls_key;  // PEM files; needed for an address that is not loopback
-  bool insecure = false;               // forced: no TLS although the address is not loopback
-  std::vector<std::string> origins;    // values of Origin that browsers may send; others are refused
+  bool insecure = false;                 // forced: no TLS although the address is not loopback
+  std::vector<std::string> origins;      // values of Origin that browsers may send; others are refused
   std::size_t max_message_bytes = 1 << 20;
   std::size_t max_connections = 1024;
   std::size_t backlog_bytes = std::size_t{48} << 20;
@@ -44,7 +45,8 @@ struct HubCounters {
 
 class Hub {
  public:
-  /// Binds and listens; errors: no TLS for a foreign address, port in use, recording exists, certificate unreadable.
+  /// Binds and listens; errors: no TLS for a foreign address, port in use, recording exists, certificate
+  /// unreadable.
   static sim::Result<std::unique_ptr<Hub>> create(HubOptions options);
   ~Hub();
   /// Serves until stop(). Call from one thread.
@@ -69,7 +71,8 @@ class Hub {
 bool is_loopback(const std::string& address);
 
 /// Writes a self-signed certificate and its key (PEM, mode 0600) for the host name, valid for a year.
-sim::Status write_self_signed(const std::string& certificate_path, const std::string& key_path, const std::string& host);
+sim::Status write_self_signed(const std::string& certificate_path, const std::string& key_path,
+                              const std::string& host);
 
 /// SHA-256 of a PEM certificate (DER form), in hex.
 sim::Result<std::string> certificate_fingerprint(const std::string& certificate_path);

@@ -29,7 +29,9 @@ using namespace std::chrono_literals;
 sim::Result<HubAddress> parse_hub_url(std::string_view url) {
   HubAddress address;
   const auto wrong = [&] {
-    return sim::Error{.what = "not the address of a hub", .text = std::string(url), .legal = "http://HOST:PORT or https://HOST:PORT, as the run printed it"};
+    return sim::Error{.what = "not the address of a hub",
+                      .text = std::string(url),
+                      .legal = "http://HOST:PORT or https://HOST:PORT, as the run printed it"};
   };
   const std::size_t scheme = url.find("://");
   if (scheme == std::string_view::npos) return wrong();
@@ -44,9 +46,11 @@ sim::Result<HubAddress> parse_hub_url(std::string_view url) {
   const std::size_t colon = rest.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return wrong();
   address.host = rest.substr(0, colon);
-  if (address.host.front() == '[' && address.host.back() == ']') address.host = address.host.substr(1, address.host.size() - 2);
+  if (address.host.front() == '[' && address.host.back() == ']')
+    address.host = address.host.substr(1, address.host.size() - 2);
   address.port = rest.substr(colon + 1);
-  if (address.port.empty() || address.port.find_first_not_of("0123456789") != std::string::npos) return wrong();
+  if (address.port.empty() || address.port.find_first_not_of("0123456789") != std::string::npos)
+    return wrong();
   while (!fragment.empty()) {
     const std::size_t end = std::min(fragment.find('&'), fragment.size());
     const std::string_view pair = fragment.substr(0, end);
@@ -72,7 +76,8 @@ struct HubConnection::Impl {
   bool stopping = false;
   std::thread thread;
 
-  Impl(HubAddress a, Callbacks c, std::atomic<bool>& flag) : address(std::move(a)), callbacks(std::move(c)), connected(flag) {
+  Impl(HubAddress a, Callbacks c, std::atomic<bool>& flag)
+      : address(std::move(a)), callbacks(std::move(c)), connected(flag) {
     // The certificate is pinned by its fingerprint, which is stronger than a name signed by somebody.
     tls.set_verify_mode(asio::ssl::verify_peer);
     tls.set_verify_callback([this](bool, asio::ssl::verify_context& context) {
@@ -133,7 +138,8 @@ struct HubConnection::Impl {
     ws->set_option(websocket::stream_base::timeout::suggested(beast::role_type::client));
     ws->read_message_max(std::size_t{64} << 20);
     ws->text(true);
-    co_await ws->async_handshake(address.host + ":" + address.port, "/ws", redirect_error(use_awaitable, error));
+    co_await ws->async_handshake(address.host + ":" + address.port, "/ws",
+                                 redirect_error(use_awaitable, error));
     if (error) {
       say(LinkState::Lost, "the hub did not answer: " + error.message());
       co_return false;
@@ -151,7 +157,8 @@ struct HubConnection::Impl {
     const auto answer = parse_answer({static_cast<const char*>(buffer.data().data()), buffer.size()});
     buffer.consume(buffer.size());
     if (!answer || !answer->welcome) {
-      const bool try_again = answer && answer->reason == to_word(RejectReason::RankTaken);  // the old connection dies soon
+      const bool try_again =
+          answer && answer->reason == to_word(RejectReason::RankTaken);  // the old connection dies soon
       say(try_again ? LinkState::Lost : LinkState::Refused, answer ? answer->text : answer.error().message());
       co_return !try_again;
     }
@@ -173,7 +180,8 @@ struct HubConnection::Impl {
   awaitable<bool> attempt() {
     boost::system::error_code error;
     tcp::resolver resolver(io);
-    const auto found = co_await resolver.async_resolve(address.host, address.port, redirect_error(use_awaitable, error));
+    const auto found =
+        co_await resolver.async_resolve(address.host, address.port, redirect_error(use_awaitable, error));
     if (error) {
       say(LinkState::Lost, "no such host: " + error.message());
       co_return false;
@@ -187,9 +195,12 @@ struct HubConnection::Impl {
     }
     boost::system::error_code ignored;
     socket.socket().set_option(tcp::no_delay(true), ignored);
-    if (!address.tls) co_return co_await talk(std::make_shared<websocket::stream<beast::tcp_stream>>(std::move(socket)));
-    auto ws = std::make_shared<websocket::stream<beast::ssl_stream<beast::tcp_stream>>>(std::move(socket), tls);
-    co_await ws->next_layer().async_handshake(asio::ssl::stream_base::client, redirect_error(use_awaitable, error));
+    if (!address.tls)
+      co_return co_await talk(std::make_shared<websocket::stream<beast::tcp_stream>>(std::move(socket)));
+    auto ws =
+        std::make_shared<websocket::stream<beast::ssl_stream<beast::tcp_stream>>>(std::move(socket), tls);
+    co_await ws->next_layer().async_handshake(asio::ssl::stream_base::client,
+                                              redirect_error(use_awaitable, error));
     if (error) {
       say(LinkState::Refused, "the hub's certificate is not the pinned one: " + error.message());
       co_return true;
@@ -244,7 +255,8 @@ bool HubConnection::send(std::string text, std::size_t max_queued) {
 
 bool HubConnection::drain(int timeout_ms) {
   std::unique_lock lock(impl_->mutex);
-  return impl_->written.wait_for(lock, std::chrono::milliseconds(timeout_ms), [this] { return impl_->queued_bytes == 0; });
+  return impl_->written.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                                 [this] { return impl_->queued_bytes == 0; });
 }
 
 }  // namespace ringside::backend

@@ -1,4 +1,5 @@
-// A client's connection to a hub: WebSocket, plain or TLS with a pinned certificate, hello, then lines both ways. Reconnects by itself.
+// A client's connection to a hub: WebSocket, plain or TLS with a pinned certificate, hello, then lines both
+// ways. Reconnects by itself.
 #pragma once
 
 #include <atomic>

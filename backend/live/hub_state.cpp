@@ -27,8 +27,9 @@ bool eat_digits(std::string_view& text, bool sign) {
 
 bool tells_who_is_there(sim::EventType type) {
   using T = sim::EventType;
-  return type == T::Hello || type == T::Left || type == T::CommInit || type == T::CommAbort || type == T::Exit ||
-         type == T::Error || type == T::WatchdogExpired || type == T::NanFound || type == T::Command;
+  return type == T::Hello || type == T::Left || type == T::CommInit || type == T::CommAbort ||
+         type == T::Exit || type == T::Error || type == T::WatchdogExpired || type == T::NanFound ||
+         type == T::Command;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What the hub knows: the backlog that viewers read, the recording, the connected ranks. No network code in here.
+// What the hub knows: the backlog that viewers read, the recording, the connected ranks. No network code in
+// here.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@
 
 namespace ringside::backend {
 
-/// Lines that arrived within one tick; immutable once it is in the backlog, so that writes to many viewers share it.
+/// Lines that arrived within one tick; immutable once it is in the backlog, so that writes to many viewers
+/// share it.
 struct Block {
   std::int64_t first_event = 0;
   std::int64_t events = 0;
@@ -25,7 +27,8 @@ struct Block {
 class Backlog {
  public:
   explicit Backlog(std::size_t max_bytes) : max_bytes_(max_bytes) {}
-  /// One line without its line feed. Lines that tell who is there and how it ended are kept for good (up to a bound).
+  /// One line without its line feed. Lines that tell who is there and how it ended are kept for good (up to a
+  /// bound).
   void add(std::string_view line, bool sticky);
   /// Closes the block that is being filled. Returns its text (with line feeds) for the recording.
   std::string_view seal();
@@ -51,7 +54,8 @@ class Backlog {
 };
 
 enum class LineCheck : std::uint8_t { Good, Sticky, Malformed };
-/// Checks one line of a rank: the documented key order {"t":…,"src":"r<rank>","n":…,"type":"<known word>"…}, and that it is valid JSON.
+/// Checks one line of a rank: the documented key order {"t":…,"src":"r<rank>","n":…,"type":"<known word>"…},
+/// and that it is valid JSON.
 LineCheck check_rank_line(std::string_view line, int rank);
 
 }  // namespace ringside::backend

@@ -26,7 +26,9 @@ namespace {
 using namespace std::chrono_literals;
 
 std::int64_t unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 sim::Status write_private(const std::string& path, const std::string& text) {
@@ -65,16 +67,19 @@ bool in_path(const std::string& program) {
   return false;
 }
 
-std::vector<std::string> mpirun_arguments(const LaunchOptions& o, const std::string& scenario_path, const std::string& hub_url,
-                                          std::int64_t origin) {
-  std::vector<std::string> argv{"mpirun", "-n", std::to_string(o.ranks), "--oversubscribe", "--enable-recovery"};
+std::vector<std::string> mpirun_arguments(const LaunchOptions& o, const std::string& scenario_path,
+                                          const std::string& hub_url, std::int64_t origin) {
+  std::vector<std::string> argv{"mpirun", "-n", std::to_string(o.ranks), "--oversubscribe",
+                                "--enable-recovery"};
   const auto add = [&](std::initializer_list<std::string> more) { argv.insert(argv.end(), more); };
   if (::geteuid() == 0) add({"--allow-run-as-root"});
   if (!o.hostfile.empty()) add({"--hostfile", o.hostfile});
   if (!o.hosts.empty()) add({"--host", o.hosts});
   add({"-x", "RINGSIDE_RANK_TOKEN", "-x", "RINGSIDE_HUB_FINGERPRINT"});
-  add({o.program_folder + "/ringside-rank", "--scenario", scenario_path, "--hub", hub_url, "--origin", std::to_string(origin)});
-  add({"--mode", o.fused ? "fused" : "stepped", "--pace", o.pace, "--dump-dir", o.dump_folder.empty() ? "." : o.dump_folder});
+  add({o.program_folder + "/ringside-rank", "--scenario", scenario_path, "--hub", hub_url, "--origin",
+       std::to_string(origin)});
+  add({"--mode", o.fused ? "fused" : "stepped", "--pace", o.pace, "--dump-dir",
+       o.dump_folder.empty() ? "." : o.dump_folder});
   if (o.guard) add({"--guard"});
   // A stopped worker is ended after every watchdog has had its say.
   if (o.watchdog_ns > 0) add({"--kill-silent", sim::duration_text(o.watchdog_ns + 5'000'000'000)});
@@ -89,7 +94,9 @@ sim::Status write_run_file(const std::string& path, const HubRunFile& run) {
   json.begin_object().field("rank_token", run.rank_token).field("viewer_token", run.viewer_token);
   json.field("controller_token", run.controller_token).field("address", run.address).field("port", run.port);
   json.field("recording", run.recording).field("title", run.title).field("scenario", run.scenario_toml);
-  json.field("origin_unix_ns", run.origin_unix_ns).field("seed", run.seed).field("world_size", run.world_size);
+  json.field("origin_unix_ns", run.origin_unix_ns)
+      .field("seed", run.seed)
+      .field("world_size", run.world_size);
   json.field("gpus_per_node", run.gpus_per_node).field("tls_certificate", run.tls_certificate);
   json.field("tls_key", run.tls_key).field("insecure", run.insecure).end_object();
   return write_private(path, text);
@@ -101,7 +108,8 @@ sim::Result<HubRunFile> read_run_file(const std::string& path) {
   if (json.is_discarded() || !json.is_object()) return sim::Error{.what = "not a run file", .file = path};
   HubRunFile run;
   const auto text = [&](const char* key, std::string& out) {
-    if (const auto found = json.find(key); found != json.end() && found->is_string()) out = found->get<std::string>();
+    if (const auto found = json.find(key); found != json.end() && found->is_string())
+      out = found->get<std::string>();
   };
   const auto number = [&](const char* key, auto& out) {
     if (const auto found = json.find(key); found != json.end() && found->is_number_integer())
@@ -121,7 +129,8 @@ sim::Result<HubRunFile> read_run_file(const std::string& path) {
   number("seed", run.seed);
   number("world_size", run.world_size);
   number("gpus_per_node", run.gpus_per_node);
-  if (const auto found = json.find("insecure"); found != json.end() && found->is_boolean()) run.insecure = found->get<bool>();
+  if (const auto found = json.find("insecure"); found != json.end() && found->is_boolean())
+    run.insecure = found->get<bool>();
   if (run.rank_token.empty() || run.viewer_token.empty() || run.controller_token.empty())
     return sim::Error{.what = "a run file holds three tokens", .file = path};
   return run;
@@ -170,8 +179,8 @@ int serve_hub(const HubRunFile& run) {
   return 0;
 }
 
-sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenario& scenario, const std::atomic<bool>& stop,
-                                UrlKnown url_known, void* context) {
+sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenario& scenario,
+                                const std::atomic<bool>& stop, UrlKnown url_known, void* context) {
   if (!in_path("mpirun"))
     return sim::Error{.what = "mpirun was not found", .hint = "Install it: apt-get install openmpi-bin"};
   const RunFolder folder;
@@ -206,20 +215,26 @@ sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenari
   if (!hub) return hub.error();
   const auto said = hub->read_line(10'000);
   if (!said || !said->starts_with("port "))
-    return sim::Error{.what = "the hub did not start: " + (said ? said->substr(std::min<std::size_t>(6, said->size())) : said.error().message())};
+    return sim::Error{
+        .what = "the hub did not start: " +
+                (said ? said->substr(std::min<std::size_t>(6, said->size())) : said.error().message())};
   const std::string port = said->substr(5, said->find(' ', 5) - 5);
-  const std::string fingerprint = said->find(' ', 5) == std::string::npos ? "" : said->substr(said->find(' ', 5) + 1);
-  const std::string base = (run.tls_certificate.empty() ? "http://" : "https://") + options.address + ":" + port;
+  const std::string fingerprint =
+      said->find(' ', 5) == std::string::npos ? "" : said->substr(said->find(' ', 5) + 1);
+  const std::string base =
+      (run.tls_certificate.empty() ? "http://" : "https://") + options.address + ":" + port;
   notes.url = base + "/#token=" + run.controller_token + (fingerprint.empty() ? "" : "&cert=" + fingerprint);
   if (url_known != nullptr) url_known(notes.url, context);
 
-  auto mpirun = Child::start(mpirun_arguments(options, scenario_path, base, run.origin_unix_ns),
-                             {"RINGSIDE_RANK_TOKEN=" + run.rank_token, "RINGSIDE_HUB_FINGERPRINT=" + fingerprint}, false);
+  auto mpirun = Child::start(
+      mpirun_arguments(options, scenario_path, base, run.origin_unix_ns),
+      {"RINGSIDE_RANK_TOKEN=" + run.rank_token, "RINGSIDE_HUB_FINGERPRINT=" + fingerprint}, false);
   if (!mpirun) return mpirun.error();
   while (mpirun->running() && !stop.load()) std::this_thread::sleep_for(20ms);
   mpirun->end(5'000);
   notes.mpirun_exit = mpirun->exit_code();
-  std::this_thread::sleep_for(150ms);  // the last lines of the supervisors reach the hub, and its next tick writes them
+  std::this_thread::sleep_for(
+      150ms);  // the last lines of the supervisors reach the hub, and its next tick writes them
   hub->end(3'000);
   if (options.recording.empty()) {
     // The folder goes away with the tokens: keep what was recorded where the caller can read it once.

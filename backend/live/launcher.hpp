@@ -13,18 +13,18 @@ namespace ringside::backend {
 
 struct LaunchOptions {
   int ranks = 4;
-  std::string scenario_toml;         // complete: cluster of `ranks`, steps, faults
-  std::string recording;             // path; empty = in the run's folder, removed with it
-  std::string program_folder;        // where ringside-cli and ringside-rank are
-  std::string hostfile, hosts;       // for several machines
-  std::string address = "127.0.0.1"; // of the hub
+  std::string scenario_toml;          // complete: cluster of `ranks`, steps, faults
+  std::string recording;              // path; empty = in the run's folder, removed with it
+  std::string program_folder;         // where ringside-cli and ringside-rank are
+  std::string hostfile, hosts;        // for several machines
+  std::string address = "127.0.0.1";  // of the hub
   std::uint16_t port = 4710;
   std::string tls_certificate, tls_key;
   bool insecure = false;
   bool fused = false, guard = false;
-  std::string pace = "0ns";          // least time of a training step
-  std::int64_t watchdog_ns = 0;      // 0 = off
-  std::string dump_folder;           // where ranks' dumps go; empty = the current folder
+  std::string pace = "0ns";      // least time of a training step
+  std::int64_t watchdog_ns = 0;  // 0 = off
+  std::string dump_folder;       // where ranks' dumps go; empty = the current folder
 };
 
 struct LaunchNotes {
@@ -36,13 +36,13 @@ struct LaunchNotes {
 /// Called when the URL is known, before the ranks start.
 using UrlKnown = void (*)(const std::string& url, void* context);
 
-/// Starts all, waits until the ranks are done or `stop` becomes true, ends all. Nothing is left running, whatever happens. Errors: mpirun
-/// missing, port in use, recording exists …
-sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenario& scenario, const std::atomic<bool>& stop,
-                                UrlKnown url_known, void* context);
+/// Starts all, waits until the ranks are done or `stop` becomes true, ends all. Nothing is left running,
+/// whatever happens. Errors: mpirun missing, port in use, recording exists …
+sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenario& scenario,
+                                const std::atomic<bool>& stop, UrlKnown url_known, void* context);
 
-/// What the hub process is told (a 0600 file): JSON with tokens, header fields, recording, address. Written by launch, read by
-/// `ringside-cli hub --run FILE`.
+/// What the hub process is told (a 0600 file): JSON with tokens, header fields, recording, address. Written
+/// by launch, read by `ringside-cli hub --run FILE`.
 struct HubRunFile {
   std::string rank_token, viewer_token, controller_token;
   std::string address, recording, title, scenario_toml, tls_certificate, tls_key;
@@ -54,7 +54,8 @@ struct HubRunFile {
 sim::Status write_run_file(const std::string& path, const HubRunFile& run);
 sim::Result<HubRunFile> read_run_file(const std::string& path);
 
-/// Serves a run file until SIGTERM or SIGINT; prints "port N" on stdout when it listens. Returns the exit status.
+/// Serves a run file until SIGTERM or SIGINT; prints "port N" on stdout when it listens. Returns the exit
+/// status.
 int serve_hub(const HubRunFile& run);
 
 }  // namespace ringside::backend

@@ -1,9 +1,10 @@
 // The schedule executed with MPI_Isend and MPI_Irecv, and MPI_Iallreduce beside it.
 //
-// Idea. A rank walks the schedule step by step. In a step it posts a receive for every chunk that comes to it and a send for every chunk
-// that leaves it, waits for all of them, then reduces or keeps what came. Messages carry the ring step as their tag and
-// no sequence number: calls pair by order, as in every MPI collective, so a skipped call mixes steps exactly as it would there.
-// Bytes per rank: those of the schedule (ring: 2(N-1)/N of the buffer).
+// Idea. A rank walks the schedule step by step. In a step it posts a receive for every chunk that comes to it
+// and a send for every chunk that leaves it, waits for all of them, then reduces or keeps what came. Messages
+// carry the ring step as their tag and no sequence number: calls pair by order, as in every MPI collective,
+// so a skipped call mixes steps exactly as it would there. Bytes per rank: those of the schedule (ring:
+// 2(N-1)/N of the buffer).
 #include "backend/live/mpi_plane.hpp"
 
 #include <mpi.h>
@@ -20,13 +21,17 @@ namespace {
 
 MPI_Datatype bytes_type_of(sim::DType dtype) {
   switch (sim::size_of(dtype)) {
-    case 2: return MPI_UINT16_T;
-    case 4: return MPI_UINT32_T;
-    default: return MPI_UINT64_T;
+    case 2:
+      return MPI_UINT16_T;
+    case 4:
+      return MPI_UINT32_T;
+    default:
+      return MPI_UINT64_T;
   }
 }
 
-// MPI's user-defined ops get no context, so there is one function per dtype and op that MPI cannot do as NCCL does.
+// MPI's user-defined ops get no context, so there is one function per dtype and op that MPI cannot do as NCCL
+// does.
 template <sim::DType D, sim::ReduceOp O>
 void reduce_op(void* in, void* inout, int* count, MPI_Datatype*) {
   const auto bytes = static_cast<std::size_t>(*count) * static_cast<std::size_t>(sim::size_of(D));
@@ -36,21 +41,31 @@ void reduce_op(void* in, void* inout, int* count, MPI_Datatype*) {
 template <sim::DType D>
 MPI_User_function* function_of(sim::ReduceOp op) {
   switch (op) {
-    case sim::ReduceOp::Prod: return reduce_op<D, sim::ReduceOp::Prod>;
-    case sim::ReduceOp::Min: return reduce_op<D, sim::ReduceOp::Min>;
-    case sim::ReduceOp::Max: return reduce_op<D, sim::ReduceOp::Max>;
-    default: return reduce_op<D, sim::ReduceOp::Sum>;
+    case sim::ReduceOp::Prod:
+      return reduce_op<D, sim::ReduceOp::Prod>;
+    case sim::ReduceOp::Min:
+      return reduce_op<D, sim::ReduceOp::Min>;
+    case sim::ReduceOp::Max:
+      return reduce_op<D, sim::ReduceOp::Max>;
+    default:
+      return reduce_op<D, sim::ReduceOp::Sum>;
   }
 }
 
 MPI_User_function* function_of(sim::DType dtype, sim::ReduceOp op) {
   switch (dtype) {
-    case sim::DType::Float64: return function_of<sim::DType::Float64>(op);
-    case sim::DType::Float32: return function_of<sim::DType::Float32>(op);
-    case sim::DType::Float16: return function_of<sim::DType::Float16>(op);
-    case sim::DType::BFloat16: return function_of<sim::DType::BFloat16>(op);
-    case sim::DType::Int32: return function_of<sim::DType::Int32>(op);
-    case sim::DType::Int64: return function_of<sim::DType::Int64>(op);
+    case sim::DType::Float64:
+      return function_of<sim::DType::Float64>(op);
+    case sim::DType::Float32:
+      return function_of<sim::DType::Float32>(op);
+    case sim::DType::Float16:
+      return function_of<sim::DType::Float16>(op);
+    case sim::DType::BFloat16:
+      return function_of<sim::DType::BFloat16>(op);
+    case sim::DType::Int32:
+      return function_of<sim::DType::Int32>(op);
+    case sim::DType::Int64:
+      return function_of<sim::DType::Int64>(op);
   }
   return nullptr;
 }
@@ -89,8 +104,10 @@ class MpiPlane final : public DataPlane {
     sim::prepare(call.dtype, call.op, size_, call.data);
     for (std::size_t at = 0; at < schedule.transfers.size();) {
       std::size_t end = at;
-      while (end < schedule.transfers.size() && schedule.transfers[end].step == schedule.transfers[at].step) ++end;
-      const auto status = one_step(schedule, std::span(schedule.transfers).subspan(at, end - at), call, observer);
+      while (end < schedule.transfers.size() && schedule.transfers[end].step == schedule.transfers[at].step)
+        ++end;
+      const auto status =
+          one_step(schedule, std::span(schedule.transfers).subspan(at, end - at), call, observer);
       if (!status) return status;
       at = end;
     }
@@ -103,9 +120,11 @@ class MpiPlane final : public DataPlane {
     MPI_Op op = MPI_OP_NULL;
     MPI_Op_create(function_of(call.dtype, call.op), 1, &op);
     MPI_Request request = MPI_REQUEST_NULL;
-    const auto count = static_cast<int>(call.data.size() / static_cast<std::size_t>(sim::size_of(call.dtype)));
-    auto status = check(MPI_Iallreduce(MPI_IN_PLACE, call.data.data(), count, bytes_type_of(call.dtype), op, comm_, &request),
-                        "MPI_Iallreduce");
+    const auto count =
+        static_cast<int>(call.data.size() / static_cast<std::size_t>(sim::size_of(call.dtype)));
+    auto status = check(
+        MPI_Iallreduce(MPI_IN_PLACE, call.data.data(), count, bytes_type_of(call.dtype), op, comm_, &request),
+        "MPI_Iallreduce");
     if (status) status = wait_all({&request, 1}, "MPI_Iallreduce");
     MPI_Op_free(&op);
     if (status) sim::finish(call.dtype, call.op, size_, call.data);
@@ -115,7 +134,9 @@ class MpiPlane final : public DataPlane {
   sim::Status exchange(const Fingerprint& mine, std::span<Fingerprint> out) override {
     static_assert(sizeof(Fingerprint) == 5 * sizeof(std::int64_t));
     MPI_Request request = MPI_REQUEST_NULL;
-    const auto status = check(MPI_Iallgather(&mine, 5, MPI_INT64_T, out.data(), 5, MPI_INT64_T, guard_, &request), "MPI_Iallgather");
+    const auto status =
+        check(MPI_Iallgather(&mine, 5, MPI_INT64_T, out.data(), 5, MPI_INT64_T, guard_, &request),
+              "MPI_Iallgather");
     return status ? wait_all({&request, 1}, "MPI_Iallgather") : status;
   }
 
@@ -135,7 +156,8 @@ class MpiPlane final : public DataPlane {
   sim::Status wait_all(std::span<MPI_Request> requests, const char* where) {
     int done = 0;
     while (true) {
-      const int code = MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+      const int code =
+          MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
       if (code != MPI_SUCCESS) return check(first_error(requests, code), where);
       if (done) return sim::ok();
       sched_yield();
@@ -151,17 +173,20 @@ class MpiPlane final : public DataPlane {
       const int own = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
       if (own != MPI_SUCCESS) return own;
     }
-    return MPI_ERR_TRUNCATE;  // Open MPI 4.1 frees the failed request; a size too large is the only failure of a local receive
+    return MPI_ERR_TRUNCATE;  // Open MPI 4.1 frees the failed request; a size too large is the only failure
+                              // of a local receive
   }
 
-  std::span<std::byte> bytes_of(const sim::Schedule& schedule, const PlaneCall& call, std::uint32_t chunk) const {
+  std::span<std::byte> bytes_of(const sim::Schedule& schedule, const PlaneCall& call,
+                                std::uint32_t chunk) const {
     const auto size = static_cast<std::size_t>(sim::size_of(call.dtype));
     const sim::Chunk& c = schedule.chunks.chunks[chunk];
-    return call.data.subspan(static_cast<std::size_t>(c.offset) * size, static_cast<std::size_t>(c.count) * size);
+    return call.data.subspan(static_cast<std::size_t>(c.offset) * size,
+                             static_cast<std::size_t>(c.count) * size);
   }
 
-  sim::Status one_step(const sim::Schedule& schedule, std::span<const sim::Transfer> transfers, const PlaneCall& call,
-                       StepObserver& observer) {
+  sim::Status one_step(const sim::Schedule& schedule, std::span<const sim::Transfer> transfers,
+                       const PlaneCall& call, StepObserver& observer) {
     requests_.clear();
     std::size_t scratch_bytes = 0;
     for (const sim::Transfer& t : transfers)
@@ -176,18 +201,21 @@ class MpiPlane final : public DataPlane {
       incoming_.push_back({&t, std::span(scratch_).subspan(used, size)});
       used += size;
       requests_.push_back(MPI_REQUEST_NULL);
-      MPI_Irecv(incoming_.back().data.data(), static_cast<int>(size), MPI_BYTE, t.src, tag_of(t), comm_, &requests_.back());
+      MPI_Irecv(incoming_.back().data.data(), static_cast<int>(size), MPI_BYTE, t.src, tag_of(t), comm_,
+                &requests_.back());
     }
     for (const sim::Transfer& t : transfers) {
       if (t.src != rank_) continue;
       const auto data = bytes_of(schedule, call, t.chunk);
       observer.sends(t, data);
       requests_.push_back(MPI_REQUEST_NULL);
-      MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, t.dst, tag_of(t), comm_, &requests_.back());
+      MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, t.dst, tag_of(t), comm_,
+                &requests_.back());
     }
     if (requests_.empty()) return sim::ok();
     int done = 0;
-    const int code = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE);
+    const int code =
+        MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE);
     if (code != MPI_SUCCESS) return check(first_error(requests_, code), "ring step");
     if (!done) {
       for (const Incoming& in : incoming_) observer.waits(*in.transfer);

@@ -7,7 +7,8 @@
 
 namespace ringside::backend {
 
-/// Calls MPI_Init_thread (FUNNELED: only the calling thread uses MPI). Errors come back as values (MPI_ERRORS_RETURN).
+/// Calls MPI_Init_thread (FUNNELED: only the calling thread uses MPI). Errors come back as values
+/// (MPI_ERRORS_RETURN).
 sim::Result<std::unique_ptr<DataPlane>> make_mpi_plane(int* argc, char*** argv);
 
 }  // namespace ringside::backend

@@ -30,7 +30,9 @@ namespace {
 
 }  // namespace
 
-Child::Child(Child&& other) noexcept { *this = std::move(other); }
+Child::Child(Child&& other) noexcept {
+  *this = std::move(other);
+}
 
 Child& Child::operator=(Child&& other) noexcept {
   if (this == &other) return *this;
@@ -41,9 +43,12 @@ Child& Child::operator=(Child&& other) noexcept {
   return *this;
 }
 
-Child::~Child() { end(2000); }
+Child::~Child() {
+  end(2000);
+}
 
-sim::Result<Child> Child::start(const std::vector<std::string>& argv, const std::vector<std::string>& environment, bool read_output) {
+sim::Result<Child> Child::start(const std::vector<std::string>& argv,
+                                const std::vector<std::string>& environment, bool read_output) {
   int pipe_ends[2] = {-1, -1};
   if (read_output && ::pipe2(pipe_ends, O_CLOEXEC) != 0) return sim::Error{.what = std::strerror(errno)};
   const int parent = ::getpid();
@@ -64,9 +69,12 @@ sim::Result<std::string> Child::read_line(int timeout_ms) {
   std::string line;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   while (true) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now())
+            .count();
     pollfd waited{output_, POLLIN, 0};
-    if (left <= 0 || ::poll(&waited, 1, static_cast<int>(left)) <= 0) return sim::Error{.what = "it said nothing"};
+    if (left <= 0 || ::poll(&waited, 1, static_cast<int>(left)) <= 0)
+      return sim::Error{.what = "it said nothing"};
     char c = 0;
     const ssize_t got = ::read(output_, &c, 1);
     if (got <= 0) return sim::Error{.what = "it ended before it said anything"};
@@ -87,7 +95,8 @@ bool Child::running() {
 void Child::end(int patience_ms) {
   if (running()) {
     ::kill(pid_, SIGTERM);
-    for (int waited = 0; waited < patience_ms && running(); waited += 10) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (int waited = 0; waited < patience_ms && running(); waited += 10)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     if (running()) {
       ::kill(pid_, SIGKILL);
       while (running()) std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -1,4 +1,5 @@
-// Child processes that never outlive us: started by argument vector, killed when their parent dies, ended with patience.
+// Child processes that never outlive us: started by argument vector, killed when their parent dies, ended
+// with patience.
 #pragma once
 
 #include <string>
@@ -15,9 +16,10 @@ class Child {
   Child& operator=(Child&& other) noexcept;
   ~Child();  // ends it
 
-  /// Starts `argv` (argv[0] is looked up in PATH) with more environment ("NAME=value"). With `read_output` its stdout comes back through a
-  /// pipe, else it goes to our stderr: stdout is for results.
-  static sim::Result<Child> start(const std::vector<std::string>& argv, const std::vector<std::string>& environment, bool read_output);
+  /// Starts `argv` (argv[0] is looked up in PATH) with more environment ("NAME=value"). With `read_output`
+  /// its stdout comes back through a pipe, else it goes to our stderr: stdout is for results.
+  static sim::Result<Child> start(const std::vector<std::string>& argv,
+                                  const std::vector<std::string>& environment, bool read_output);
 
   /// One line of its output without the line feed; an error when it ends or says nothing for `timeout_ms`.
   sim::Result<std::string> read_line(int timeout_ms);

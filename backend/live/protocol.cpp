@@ -39,7 +39,8 @@ sim::Result<Json> parse_small(std::string_view text) {
     return !too_deep;
   };
   Json json = Json::parse(text.begin(), text.end(), depth, /*allow_exceptions=*/false);
-  if (too_deep || json.is_discarded() || !json.is_object()) return sim::Error{.what = "not one small JSON object"};
+  if (too_deep || json.is_discarded() || !json.is_object())
+    return sim::Error{.what = "not one small JSON object"};
   return json;
 }
 
@@ -62,8 +63,12 @@ std::string_view to_word(Role role) {
   constexpr std::array<std::string_view, 3> kWords{"rank", "viewer", "controller"};
   return kWords[static_cast<std::size_t>(role)];
 }
-std::string_view to_word(RejectReason reason) { return kReasons[static_cast<std::size_t>(reason)].word; }
-std::string_view text_of(RejectReason reason) { return kReasons[static_cast<std::size_t>(reason)].text; }
+std::string_view to_word(RejectReason reason) {
+  return kReasons[static_cast<std::size_t>(reason)].word;
+}
+std::string_view text_of(RejectReason reason) {
+  return kReasons[static_cast<std::size_t>(reason)].text;
+}
 
 std::string hello_json(const ClientHello& hello) {
   std::string out;
@@ -80,9 +85,11 @@ sim::Result<ClientHello> parse_hello(std::string_view text) {
   if (!json) return json.error();
   std::string magic, role;
   ClientHello hello;
-  if (!read(*json, "magic", magic) || magic != "ringside-hello") return sim::Error{.what = "not a ringside hello"};
+  if (!read(*json, "magic", magic) || magic != "ringside-hello")
+    return sim::Error{.what = "not a ringside hello"};
   if (!read(*json, "protocol", hello.protocol)) return sim::Error{.what = "hello without protocol"};
-  if (!read(*json, "role", role) || !read(*json, "token", hello.token)) return sim::Error{.what = "hello without role or token"};
+  if (!read(*json, "role", role) || !read(*json, "token", hello.token))
+    return sim::Error{.what = "hello without role or token"};
   if (role == "rank") {
     hello.role = Role::Rank;
     if (!read(*json, "rank", hello.rank) || !read(*json, "world_size", hello.world_size))
@@ -133,7 +140,10 @@ sim::Result<ServerAnswer> parse_answer(std::string_view text) {
 std::string command_json(const sim::Fault& fault) {
   std::string out;
   sim::JsonWriter json(out);
-  json.begin_object().field("command", "fault").field("kind", sim::to_word(fault.kind)).field("rank", fault.rank);
+  json.begin_object()
+      .field("command", "fault")
+      .field("kind", sim::to_word(fault.kind))
+      .field("rank", fault.rank);
   json.field("step", fault.step);
   if (fault.duration_ns > 0) json.field("duration_ns", fault.duration_ns);
   if (fault.element > 0) json.field("element", fault.element);
@@ -146,18 +156,21 @@ sim::Result<sim::Fault> parse_command(std::string_view text) {
   if (!json) return json.error();
   std::string command, kind;
   sim::Fault fault;
-  if (!read(*json, "command", command) || command != "fault") return sim::Error{.what = "unknown command", .legal = "fault"};
+  if (!read(*json, "command", command) || command != "fault")
+    return sim::Error{.what = "unknown command", .legal = "fault"};
   read(*json, "kind", kind);
   const auto known = sim::fault_kind_from(kind);
   if (!known || !sim::supported_live(*known))
     return sim::Error{.what = "a live run cannot do \"" + kind + "\" to itself",
                       .legal = "nan, crash, hang, slow, shape, skip_step, early_exit, wrong_order"};
   fault.kind = *known;
-  if (!read(*json, "rank", fault.rank) || fault.rank < 0) return sim::Error{.what = "a command names its rank"};
+  if (!read(*json, "rank", fault.rank) || fault.rank < 0)
+    return sim::Error{.what = "a command names its rank"};
   read(*json, "step", fault.step);
   read(*json, "duration_ns", fault.duration_ns);
   read(*json, "element", fault.element);
-  if (fault.step < 0 || fault.duration_ns < 0 || fault.element < 0) return sim::Error{.what = "negative number in a command"};
+  if (fault.step < 0 || fault.duration_ns < 0 || fault.element < 0)
+    return sim::Error{.what = "negative number in a command"};
   return fault;
 }
 
@@ -167,7 +180,8 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
 
 sim::Result<std::string> make_token() {
   std::array<unsigned char, 16> bytes{};
-  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) return sim::Error{.what = "no random numbers from the system"};
+  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1)
+    return sim::Error{.what = "no random numbers from the system"};
   constexpr char kHex[] = "0123456789abcdef";
   std::string out;
   for (const unsigned char byte : bytes) {

@@ -1,8 +1,10 @@
-// What goes over the wire between ranks, hub and viewers: a versioned hello, a welcome or a refusal with its reason, then lines of events.
+// What goes over the wire between ranks, hub and viewers: a versioned hello, a welcome or a refusal with its
+// reason, then lines of events.
 //
-// Transport: WebSocket at /ws. The first message of a client is one Hello as JSON; the hub answers with a Welcome (whose `header` is the
-// trace header, docs/trace-format.md) or a Reject and closes. After that a rank sends lines of events (one JSON object a line, several
-// lines a message), a viewer receives them, a controller may send commands. Fields may be added within a version, never changed.
+// Transport: WebSocket at /ws. The first message of a client is one Hello as JSON; the hub answers with a
+// Welcome (whose `header` is the trace header, docs/trace-format.md) or a Reject and closes. After that a
+// rank sends lines of events (one JSON object a line, several lines a message), a viewer receives them, a
+// controller may send commands. Fields may be added within a version, never changed.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +25,25 @@ struct ClientHello {
   int protocol = kProtocolVersion;
   Role role = Role::Viewer;
   std::string token;
-  std::string agent;           // program and version, for the hub's log
-  int rank = -1;               // ranks only
-  int world_size = 0;          // ranks only
-  std::int64_t have_events = 0;  // viewers that reconnect: events they have seen; ranks that reconnect: their next n
+  std::string agent;   // program and version, for the hub's log
+  int rank = -1;       // ranks only
+  int world_size = 0;  // ranks only
+  std::int64_t have_events =
+      0;  // viewers that reconnect: events they have seen; ranks that reconnect: their next n
 };
 
 /// Why a client was refused. The word goes over the wire, the text is shown to a person.
-enum class RejectReason : std::uint8_t { Token, Version, Malformed, RankRange, RankTaken, WorldSize, Role, Full, Origin };
+enum class RejectReason : std::uint8_t {
+  Token,
+  Version,
+  Malformed,
+  RankRange,
+  RankTaken,
+  WorldSize,
+  Role,
+  Full,
+  Origin
+};
 std::string_view to_word(RejectReason reason);
 std::string_view text_of(RejectReason reason);
 
@@ -41,8 +54,8 @@ std::string reject_json(RejectReason reason);
 
 struct ServerAnswer {
   bool welcome = false;
-  std::string header_json;  // welcome
-  std::string reason, text; // reject
+  std::string header_json;   // welcome
+  std::string reason, text;  // reject
 };
 sim::Result<ServerAnswer> parse_answer(std::string_view json);
 

@@ -1,5 +1,5 @@
-// Writing of recordings (.rsr): the trace's lines in zstd frames, each whole within itself, so that a kill at any moment costs only what
-// was not yet flushed: at most a quarter of a second.
+// Writing of recordings (.rsr): the trace's lines in zstd frames, each whole within itself, so that a kill at
+// any moment costs only what was not yet flushed: at most a quarter of a second.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// What mpirun starts: `ringside-rank --scenario FILE [--hub URL] …`. Forks the worker before anything else is set up, then supervises it.
+// What mpirun starts: `ringside-rank --scenario FILE [--hub URL] …`. Forks the worker before anything else is
+// set up, then supervises it.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -41,7 +42,8 @@ int run(Arguments& arguments, int argc, char** argv) {
   }
   arguments.worker.step_ns = *pace;
   supervisor.silent_limit_ns = *silent;
-  arguments.worker.mode = arguments.mode == "fused" ? backend::CollectiveMode::Fused : backend::CollectiveMode::Stepped;
+  arguments.worker.mode =
+      arguments.mode == "fused" ? backend::CollectiveMode::Fused : backend::CollectiveMode::Stepped;
 
   backend::SharedRank* shared = backend::make_shared_rank();
   if (shared == nullptr) {
@@ -68,9 +70,11 @@ int run(Arguments& arguments, int argc, char** argv) {
 int main(int argc, char** argv) {
   CLI::App app{"One rank of a live run. Started by mpirun, usually through `ringside-cli live`."};
   Arguments arguments;
-  app.add_option("--scenario", arguments.worker.scenario_path, "scenario file; rank 0 reads it for all")->required();
+  app.add_option("--scenario", arguments.worker.scenario_path, "scenario file; rank 0 reads it for all")
+      ->required();
   app.add_option("--hub", arguments.hub, "address of the hub; the token comes from RINGSIDE_RANK_TOKEN");
-  app.add_option("--mode", arguments.mode, "stepped: our schedule, every ring step visible; fused: MPI_Allreduce")
+  app.add_option("--mode", arguments.mode,
+                 "stepped: our schedule, every ring step visible; fused: MPI_Allreduce")
       ->check(CLI::IsMember({"stepped", "fused"}));
   app.add_flag("--guard", arguments.worker.guard, "compare every call before it runs");
   app.add_option("--dump-dir", arguments.worker.dump_folder, "where the watchdog writes nccl_trace_rank_<R>");

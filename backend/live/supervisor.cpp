@@ -18,7 +18,9 @@ using sim::EventType;
 using namespace std::chrono_literals;
 
 std::int64_t unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 /// Makes lines out of records. Pools are thrown away with every batch; only `n` lives on.
@@ -50,8 +52,13 @@ class LineMaker {
 
   void add_heartbeat() {
     Record record = now(EventType::Heartbeat);
-    record.event.heartbeat = sim::HeartbeatPayload{comm(), shared_.step.load(), shared_.enqueued.load(), shared_.started.load(),
-                                                   shared_.completed.load(), static_cast<sim::Phase>(shared_.phase.load()), {}};
+    record.event.heartbeat = sim::HeartbeatPayload{comm(),
+                                                   shared_.step.load(),
+                                                   shared_.enqueued.load(),
+                                                   shared_.started.load(),
+                                                   shared_.completed.load(),
+                                                   static_cast<sim::Phase>(shared_.phase.load()),
+                                                   {}};
     add(record);
   }
 
@@ -108,7 +115,9 @@ class LineMaker {
     switch (e.type) {
       case EventType::CommInit:
       case EventType::CommFinalize:
-      case EventType::CommAbort: e.comm = sim::CommPayload{comm(), shared_.world_size.load(), sim::kNone}; break;
+      case EventType::CommAbort:
+        e.comm = sim::CommPayload{comm(), shared_.world_size.load(), sim::kNone};
+        break;
       case EventType::CollectiveEnqueued:
       case EventType::CollectiveStarted:
       case EventType::CollectiveFinished:
@@ -126,7 +135,9 @@ class LineMaker {
         e.tensor.name = text();
         e.tensor.sample = sample();
         break;
-      case EventType::NanFound: e.nan.tensor = text(); break;
+      case EventType::NanFound:
+        e.nan.tensor = text();
+        break;
       case EventType::WatchdogWarned:
       case EventType::WatchdogExpired:
         e.watchdog.coll = collective(record);
@@ -141,8 +152,11 @@ class LineMaker {
         e.text.channel = pools_.intern("stderr");
         break;
       case EventType::Exit:
-      case EventType::Left: e.text.text = text(); break;
-      default: break;
+      case EventType::Left:
+        e.text.text = text();
+        break;
+      default:
+        break;
     }
   }
 
@@ -215,7 +229,8 @@ int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
           return hello;
         };
         callbacks.received = [&shared](std::string_view text) {
-          if (const auto fault = parse_command(text)) shared.give_order({fault->kind, fault->step, fault->duration_ns, fault->element});
+          if (const auto fault = parse_command(text))
+            shared.give_order({fault->kind, fault->step, fault->duration_ns, fault->element});
         };
         hub = std::make_unique<HubConnection>(options.hub, std::move(callbacks));
       }
@@ -228,14 +243,16 @@ int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
       seen_beats = beats;
       last_beat = now;
       lines.add_heartbeat();
-    } else if (!killed && options.silent_limit_ns > 0 && now - last_beat > std::chrono::nanoseconds(options.silent_limit_ns)) {
+    } else if (!killed && options.silent_limit_ns > 0 &&
+               now - last_beat > std::chrono::nanoseconds(options.silent_limit_ns)) {
       killed = true;  // stopped for longer than any watchdog waits: nobody else would ever end it
       ::kill(pid, SIGKILL);
     }
     flush();
   }
   pump();
-  lines.add_exit(end->by_signal, end->code, killed ? "stopped for longer than the watchdog waits; ended by its supervisor" : "");
+  lines.add_exit(end->by_signal, end->code,
+                 killed ? "stopped for longer than the watchdog waits; ended by its supervisor" : "");
   flush();
   if (hub) hub->drain(2000);
   return end->by_signal ? 128 + end->code : end->code;

@@ -1,5 +1,6 @@
-// The supervisor of a live rank: the process that mpirun starts. It forks the worker, turns its records into lines for the hub, passes
-// orders on to it, and says how it ended: also when it was killed and could not say so itself.
+// The supervisor of a live rank: the process that mpirun starts. It forks the worker, turns its records into
+// lines for the hub, passes orders on to it, and says how it ended: also when it was killed and could not say
+// so itself.
 #pragma once
 
 #include <string>
@@ -16,8 +17,8 @@ struct SupervisorOptions {
   std::int64_t silent_limit_ns = 0;  // a worker that is stopped for longer is killed; 0 = never
 };
 
-/// Serves until the worker `pid` has ended and everything it said is sent (or two seconds have passed). Returns the exit code for
-/// mpirun: the worker's own, or 128 + signal.
+/// Serves until the worker `pid` has ended and everything it said is sent (or two seconds have passed).
+/// Returns the exit code for mpirun: the worker's own, or 128 + signal.
 int supervise(SharedRank& shared, int pid, const SupervisorOptions& options);
 
 }  // namespace ringside::backend

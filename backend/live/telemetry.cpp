@@ -74,7 +74,8 @@ bool SharedRank::take_order(FaultOrder& order) {
 }
 
 SharedRank* make_shared_rank() {
-  void* memory = ::mmap(nullptr, sizeof(SharedRank), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      ::mmap(nullptr, sizeof(SharedRank), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : new (memory) SharedRank;
 }
 

@@ -1,9 +1,10 @@
-// How a rank's worker tells what it does without ever waiting: bounded lock-free queues in memory that it shares with its supervisor.
+// How a rank's worker tells what it does without ever waiting: bounded lock-free queues in memory that it
+// shares with its supervisor.
 //
-// The worker (the process that trains) is a child of the supervisor (the process that mpirun started). The worker copies a fixed-size
-// record into a ring and goes on; if the ring is full it counts a drop. The supervisor turns records into lines and
-// talks to the hub. So the network never touches the data plane, and when the worker is killed, what it had said is still there
-// and the supervisor can say how it ended.
+// The worker (the process that trains) is a child of the supervisor (the process that mpirun started). The
+// worker copies a fixed-size record into a ring and goes on; if the ring is full it counts a drop. The
+// supervisor turns records into lines and talks to the hub. So the network never touches the data plane, and
+// when the worker is killed, what it had said is still there and the supervisor can say how it ended.
 #pragma once
 
 #include <atomic>
@@ -20,19 +21,19 @@ namespace ringside::backend {
 
 /// One event with what its pools would hold, by value.
 struct Record {
-  sim::Event event;               // pool indices in it mean nothing; they are set again by the supervisor
-  std::int64_t seq = 0;           // collectives and ring steps
-  std::int32_t step = 0;          // collectives: the training step it belongs to
+  sim::Event event;       // pool indices in it mean nothing; they are set again by the supervisor
+  std::int64_t seq = 0;   // collectives and ring steps
+  std::int32_t step = 0;  // collectives: the training step it belongs to
   std::uint32_t steps = 0, reduce_steps = 0, transfers = 0;  // collectives: of its schedule; 0 = fused
   sim::RingOrder order = sim::RingOrder::Nccl;
   sim::Chunking chunking = sim::Chunking::Even;
   std::uint8_t has_sample = 0;
-  std::uint8_t value_count = 0;   // ≤ 64
+  std::uint8_t value_count = 0;  // ≤ 64
   sim::DType dtype = sim::DType::Float32;
   std::int64_t count = 0, nan_count = 0, inf_count = 0;
   std::uint64_t digest = 0, min_bits = 0, max_bits = 0;
   std::uint64_t values[sim::Sample::kAllUpTo] = {};
-  char text[320] = {};            // truncated
+  char text[320] = {};  // truncated
 
   void set_text(std::string_view t);
   void set_sample(const sim::Sample& sample);
@@ -48,7 +49,9 @@ class RecordQueue {
   bool pop(Record& record);
   /// Drops since the last call.
   std::uint64_t take_dropped() { return dropped_.exchange(0, std::memory_order_relaxed); }
-  bool empty() const { return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire); }
+  bool empty() const {
+    return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire);
+  }
 
  private:
   alignas(64) std::atomic<std::uint32_t> head_{0};  // next slot to write
@@ -85,7 +88,8 @@ struct SharedRank {
   bool give_order(const FaultOrder& order);
   bool take_order(FaultOrder& order);
 };
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free,
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
+                  std::atomic<std::uint64_t>::is_always_lock_free,
               "shared-memory atomics must be lock-free");
 
 /// Anonymous memory shared with children, zero-filled and constructed; nullptr if the system has none left.

@@ -33,8 +33,10 @@ Owned<std::FILE> create_private(const std::string& path) {
 
 }  // namespace
 
-sim::Status write_self_signed(const std::string& certificate_path, const std::string& key_path, const std::string& host) {
-  if (!sim::is_safe_host_name(host)) return sim::Error{.what = "not a host name", .text = host, .legal = "letters, digits, . _ -"};
+sim::Status write_self_signed(const std::string& certificate_path, const std::string& key_path,
+                              const std::string& host) {
+  if (!sim::is_safe_host_name(host))
+    return sim::Error{.what = "not a host name", .text = host, .legal = "letters, digits, . _ -"};
   Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
   Owned<X509> certificate(X509_new());
   if (!key || !certificate) return sim::Error{.what = "OpenSSL could not make a key"};
@@ -44,18 +46,23 @@ sim::Status write_self_signed(const std::string& certificate_path, const std::st
   X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 365L * 24 * 3600);
   X509_set_pubkey(certificate.get(), key.get());
   X509_NAME* name = X509_get_subject_name(certificate.get());
-  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(host.c_str()), -1, -1, 0);
+  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(host.c_str()),
+                             -1, -1, 0);
   X509_set_issuer_name(certificate.get(), name);
   const std::string alternative = "DNS:" + host;
-  Owned<X509_EXTENSION> names(X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, alternative.c_str()));
+  Owned<X509_EXTENSION> names(
+      X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, alternative.c_str()));
   if (names) X509_add_ext(certificate.get(), names.get(), -1);
-  if (X509_sign(certificate.get(), key.get(), EVP_sha256()) == 0) return sim::Error{.what = "OpenSSL could not sign"};
+  if (X509_sign(certificate.get(), key.get(), EVP_sha256()) == 0)
+    return sim::Error{.what = "OpenSSL could not sign"};
   const auto key_file = create_private(key_path);
   const auto certificate_file = create_private(certificate_path);
   if (!key_file || !certificate_file)
-    return sim::Error{.what = "cannot create the certificate or its key (do they exist already?)", .file = certificate_path};
-  const bool wrote = PEM_write_PrivateKey(key_file.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) == 1 &&
-                     PEM_write_X509(certificate_file.get(), certificate.get()) == 1;
+    return sim::Error{.what = "cannot create the certificate or its key (do they exist already?)",
+                      .file = certificate_path};
+  const bool wrote =
+      PEM_write_PrivateKey(key_file.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) == 1 &&
+      PEM_write_X509(certificate_file.get(), certificate.get()) == 1;
   if (!wrote) return sim::Error{.what = "cannot write the certificate", .file = certificate_path};
   return sim::ok();
 }

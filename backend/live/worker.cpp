@@ -27,18 +27,25 @@ using sim::FaultKind;
 using sim::Phase;
 constexpr auto kHeartbeat = std::chrono::milliseconds(250);
 constexpr auto kWatchdogPoll = std::chrono::milliseconds(100);
-constexpr int kWatchdogExit = 6;                  // what SIGABRT would give: the stack ends so after a timeout
-constexpr std::int64_t kSampledUpTo = 4096;       // elements of a chunk that are looked at; more would disturb the run
+constexpr int kWatchdogExit = 6;  // what SIGABRT would give: the stack ends so after a timeout
+constexpr std::int64_t kSampledUpTo =
+    4096;  // elements of a chunk that are looked at; more would disturb the run
 
 std::int64_t unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 /// The rank's whole state. The training thread owns all of it but what is marked shared.
 class Worker : public StepObserver {
  public:
-  Worker(SharedRank& shared, const WorkerOptions& options, std::unique_ptr<DataPlane> plane, sim::Scenario scenario)
-      : shared_(shared), options_(options), plane_(std::move(plane)), scenario_(std::move(scenario)),
+  Worker(SharedRank& shared, const WorkerOptions& options, std::unique_ptr<DataPlane> plane,
+         sim::Scenario scenario)
+      : shared_(shared),
+        options_(options),
+        plane_(std::move(plane)),
+        scenario_(std::move(scenario)),
         rank_(plane_->rank()),
         flight_(rank_, plane_->world_size(), scenario_.stack.watchdog_ns / 1'000'000) {}
 
@@ -48,9 +55,12 @@ class Worker : public StepObserver {
   void sends(const sim::Transfer& t, std::span<const std::byte> data) override {
     tell_step(EventType::RingStepBegin, t, t.dst, t.sender_primitive, data);
   }
-  void waits(const sim::Transfer& t) override { tell_step(EventType::RingStepWait, t, t.src, t.receiver_primitive, {}); }
+  void waits(const sim::Transfer& t) override {
+    tell_step(EventType::RingStepWait, t, t.src, t.receiver_primitive, {});
+  }
   void arrived(const sim::Transfer& t, std::int64_t) override {
-    if (t.action == sim::Action::Reduce) tell_step(EventType::RingStepArrive, t, t.src, t.receiver_primitive, {});
+    if (t.action == sim::Action::Reduce)
+      tell_step(EventType::RingStepArrive, t, t.src, t.receiver_primitive, {});
   }
   void holds(const sim::Transfer& t, std::span<const std::byte> data) override {
     tell_step(EventType::RingStepEnd, t, t.src, t.receiver_primitive, data);
@@ -75,7 +85,8 @@ class Worker : public StepObserver {
     tell(r);
   }
   void tell_phase(EventType type, Phase phase, double loss = 0, bool has_loss = false);
-  void tell_step(EventType type, const sim::Transfer& t, int peer, sim::Primitive primitive, std::span<const std::byte> data);
+  void tell_step(EventType type, const sim::Transfer& t, int peer, sim::Primitive primitive,
+                 std::span<const std::byte> data);
   void tell_tensor(std::string_view name, const sim::Tensor& tensor);
   void tell_weights();
 
@@ -107,7 +118,7 @@ class Worker : public StepObserver {
   std::int64_t schedule_count_ = -1;
   std::int64_t seq_ = 0, step_ = 0;
   const sim::Schedule* now_running_ = nullptr;
-  std::mutex side_;                                 // heartbeat and watchdog threads take turns
+  std::mutex side_;                                   // heartbeat and watchdog threads take turns
   std::atomic<std::int64_t> in_collective_since_{0};  // 0 = in none
   std::atomic<bool> over_{false};
 };
@@ -115,18 +126,21 @@ class Worker : public StepObserver {
 void Worker::tell_phase(EventType type, Phase phase, double loss, bool has_loss) {
   shared_.phase.store(static_cast<std::uint8_t>(phase), std::memory_order_relaxed);
   Record r = record(type);
-  r.event.phase = sim::PhasePayload{static_cast<std::int32_t>(step_), phase, has_loss ? sim::kHasLoss : std::uint8_t{0}, 0, loss, 0};
+  r.event.phase = sim::PhasePayload{
+      static_cast<std::int32_t>(step_), phase, has_loss ? sim::kHasLoss : std::uint8_t{0}, 0, loss, 0};
   tell(r);
 }
 
-void Worker::tell_step(EventType type, const sim::Transfer& t, int peer, sim::Primitive primitive, std::span<const std::byte> data) {
+void Worker::tell_step(EventType type, const sim::Transfer& t, int peer, sim::Primitive primitive,
+                       std::span<const std::byte> data) {
   const sim::Chunk& chunk = now_running_->chunks.chunks[t.chunk];
   Record r = record(type);
   r.seq = seq_;
   r.event.aux8 = static_cast<std::uint8_t>(primitive);
   r.event.flags = static_cast<std::uint8_t>(sim::WaitsFor::Peer);
   r.event.aux32 = static_cast<std::uint32_t>(chunk.count * sim::size_of(scenario_.tensor.dtype));
-  r.event.ring = sim::RingStepPayload{sim::kNone, chunk.channel, chunk.loop, t.step, t.chunk, peer, sim::kNone};
+  r.event.ring =
+      sim::RingStepPayload{sim::kNone, chunk.channel, chunk.loop, t.step, t.chunk, peer, sim::kNone};
   const bool shows = type == EventType::RingStepBegin || type == EventType::RingStepEnd;
   if (shows && chunk.count <= kSampledUpTo) r.set_sample(sim::sample_of(scenario_.tensor.dtype, data));
   tell(r);
@@ -163,7 +177,8 @@ void Worker::watchdog_loop() {
   }
 }
 
-/// The collective is stuck: dump, say so as the stack does, end. Never MPI_Abort: it would cut off the other ranks' dumps.
+/// The collective is stuck: dump, say so as the stack does, end. Never MPI_Abort: it would cut off the other
+/// ranks' dumps.
 void Worker::expire(std::int64_t waited_ns) {
   const auto dumped = flight_.write(options_.dump_folder);
   Record expired = record(EventType::WatchdogExpired);
@@ -171,10 +186,12 @@ void Worker::expire(std::int64_t waited_ns) {
   expired.seq = static_cast<std::int64_t>(shared_.enqueued.load());
   const std::int64_t ms = waited_ns / 1'000'000;
   const std::int64_t count = gradient_.count();
-  const std::string text = "[Rank " + std::to_string(rank_) + "] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=" +
-                           std::to_string(expired.seq) + ", OpType=ALLREDUCE, NumelIn=" + std::to_string(count) + ", NumelOut=" +
-                           std::to_string(count) + ", Timeout(ms)=" + std::to_string(scenario_.stack.watchdog_ns / 1'000'000) +
-                           ") ran for " + std::to_string(ms) + " milliseconds before timing out.";
+  const std::string text =
+      "[Rank " + std::to_string(rank_) +
+      "] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=" + std::to_string(expired.seq) +
+      ", OpType=ALLREDUCE, NumelIn=" + std::to_string(count) + ", NumelOut=" + std::to_string(count) +
+      ", Timeout(ms)=" + std::to_string(scenario_.stack.watchdog_ns / 1'000'000) + ") ran for " +
+      std::to_string(ms) + " milliseconds before timing out.";
   expired.set_text(text);
   tell_side(expired);
   Record log = record(EventType::LogLine);
@@ -242,21 +259,24 @@ const sim::Schedule& Worker::schedule_for(std::int64_t count) {
   return schedule_;
 }
 
-/// As TORCH_DISTRIBUTED_DEBUG=DETAIL: everybody's call is compared before it runs; the odd one out becomes a clean error.
+/// As TORCH_DISTRIBUTED_DEBUG=DETAIL: everybody's call is compared before it runs; the odd one out becomes a
+/// clean error.
 bool Worker::guard_agrees(std::int64_t step, std::int64_t count) {
   const Fingerprint mine{step, static_cast<std::int64_t>(scenario_.collective.collective),
-                         static_cast<std::int64_t>(scenario_.tensor.dtype), count, static_cast<std::int64_t>(scenario_.collective.op)};
+                         static_cast<std::int64_t>(scenario_.tensor.dtype), count,
+                         static_cast<std::int64_t>(scenario_.collective.op)};
   std::vector<Fingerprint> all(static_cast<std::size_t>(plane_->world_size()));
   if (const auto status = plane_->exchange(mine, all); !status) end_by_error(status.error().message(), {});
   for (std::size_t r = 0; r < all.size(); ++r) {
     if (all[r] == mine) continue;
     const auto print = [](const Fingerprint& f) {
-      return "CollectiveFingerPrint(SequenceNumber=" + std::to_string(f.seq) + ", OpType=ALLREDUCE, TensorShape=[" +
-             std::to_string(f.count) + "])";
+      return "CollectiveFingerPrint(SequenceNumber=" + std::to_string(f.seq) +
+             ", OpType=ALLREDUCE, TensorShape=[" + std::to_string(f.count) + "])";
     };
     end_by_error("Detected mismatch between collectives on ranks. Rank " + std::to_string(rank_) +
                      " is running collective: " + print(mine) + ", but Rank " + std::to_string(r) +
-                     " is running collective: " + print(all[r]) + ".", {});
+                     " is running collective: " + print(all[r]) + ".",
+                 {});
   }
   return true;
 }
@@ -267,7 +287,8 @@ void Worker::one_bucket(std::int64_t step, int bucket) {
   std::int64_t count = range.count;
   if (strikes(FaultKind::Shape, step)) count += std::max<std::int64_t>(1, count / 2);
   std::vector<std::byte> wrong;  // a call with more elements than the gradient has needs a buffer of its own
-  std::span<std::byte> data(gradient_.data.data() + range.offset * size, static_cast<std::size_t>(range.count * size));
+  std::span<std::byte> data(gradient_.data.data() + range.offset * size,
+                            static_cast<std::size_t>(range.count * size));
   if (count != range.count) {
     wrong.assign(static_cast<std::size_t>(count * size), std::byte{0});
     std::copy(data.begin(), data.end(), wrong.begin());
@@ -277,14 +298,22 @@ void Worker::one_bucket(std::int64_t step, int bucket) {
   const sim::Schedule& schedule = schedule_for(count);
   ++seq_;
   shared_.enqueued.store(static_cast<std::uint32_t>(seq_), std::memory_order_relaxed);
-  const sim::Shape shape = scenario_.training.buckets == 1 && count == range.count ? gradient_.shape : sim::Shape{{count}};
+  const sim::Shape shape =
+      scenario_.training.buckets == 1 && count == range.count ? gradient_.shape : sim::Shape{{count}};
   flight_.enqueued(seq_, scenario_.collective.collective, gradient_.dtype, shape, unix_ns());
   Record call = record(EventType::CollectiveEnqueued);
   call.seq = seq_;
   call.step = static_cast<std::int32_t>(step);
-  call.event.collective = sim::CollectivePayload{sim::kNone, sim::kNone, count, scenario_.collective.collective,
-                                                 scenario_.collective.op, gradient_.dtype, scenario_.collective.algorithm, 0,
-                                                 static_cast<std::uint8_t>(scenario_.collective.channels), 0};
+  call.event.collective = sim::CollectivePayload{sim::kNone,
+                                                 sim::kNone,
+                                                 count,
+                                                 scenario_.collective.collective,
+                                                 scenario_.collective.op,
+                                                 gradient_.dtype,
+                                                 scenario_.collective.algorithm,
+                                                 0,
+                                                 static_cast<std::uint8_t>(scenario_.collective.channels),
+                                                 0};
   call.order = scenario_.collective.order;
   call.chunking = scenario_.collective.chunking;
   if (stepped) {
@@ -306,7 +335,8 @@ void Worker::one_bucket(std::int64_t step, int bucket) {
   const PlaneCall plane_call{gradient_.dtype, scenario_.collective.op, data};
   const auto status = stepped ? plane_->stepped(schedule, plane_call, *this) : plane_->fused(plane_call);
   if (!status)
-    end_by_error(status.error().message(), "*** An error occurred in MPI_Allreduce: " + status.error().message());
+    end_by_error(status.error().message(),
+                 "*** An error occurred in MPI_Allreduce: " + status.error().message());
   in_collective_since_.store(0, std::memory_order_release);
   flight_.completed(seq_, unix_ns());
   shared_.completed.store(static_cast<std::uint32_t>(seq_), std::memory_order_relaxed);
@@ -341,10 +371,12 @@ void Worker::training_step(std::int64_t step) {
   }
   FaultOrder order;
   if (strikes(FaultKind::Slow, step, &order))
-    std::this_thread::sleep_for(std::chrono::nanoseconds(order.duration_ns > 0 ? order.duration_ns : 1'000'000'000));
+    std::this_thread::sleep_for(
+        std::chrono::nanoseconds(order.duration_ns > 0 ? order.duration_ns : 1'000'000'000));
   if (strikes(FaultKind::Nan, step, &order)) {
     const std::int64_t element = std::min(order.element, gradient_.count() - 1);
-    gradient_.set(element, sim::canonical(sim::make_scalar(gradient_.dtype, std::numeric_limits<double>::quiet_NaN())));
+    gradient_.set(
+        element, sim::canonical(sim::make_scalar(gradient_.dtype, std::numeric_limits<double>::quiet_NaN())));
     Record found = record(EventType::NanFound);
     found.event.nan = sim::NanPayload{sim::kNone, static_cast<std::int32_t>(step), element, 1};
     found.set_text("gradient");
@@ -375,7 +407,8 @@ int Worker::run() {
   std::thread watchdog([this] { watchdog_loop(); });
   tell_text(EventType::CommInit, "default_pg");
   for (std::int64_t step = 1; step <= scenario_.training.steps; ++step) training_step(step);
-  in_collective_since_.store(unix_ns(), std::memory_order_release);  // leaving together is a wait like any other
+  in_collective_since_.store(unix_ns(),
+                             std::memory_order_release);  // leaving together is a wait like any other
   plane_->finalize();
   over_.store(true);
   heart.join();
@@ -407,12 +440,14 @@ int run_worker(SharedRank& shared, const WorkerOptions& options, int* argc, char
   shared.rank.store((*plane)->rank());
   shared.ready.store(true, std::memory_order_release);
 
-  const std::string text = (*plane)->broadcast_text((*plane)->rank() == 0 ? read_file(options.scenario_path) : std::string());
+  const std::string text =
+      (*plane)->broadcast_text((*plane)->rank() == 0 ? read_file(options.scenario_path) : std::string());
   auto scenario = sim::parse_scenario(text, options.scenario_path);
   if (!scenario || scenario->world_size() != (*plane)->world_size()) {
     if ((*plane)->rank() == 0)
-      std::fprintf(stderr, "ringside-rank: %s\n",
-                   scenario ? "the scenario's world size is not mpirun's -n" : scenario.error().message().c_str());
+      std::fprintf(
+          stderr, "ringside-rank: %s\n",
+          scenario ? "the scenario's world size is not mpirun's -n" : scenario.error().message().c_str());
     (*plane)->finalize();
     return 1;
   }

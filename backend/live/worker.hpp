@@ -1,4 +1,5 @@
-// The worker: the process of a live rank that trains. A data-parallel loop on real numbers, real faults done to itself, a real watchdog.
+// The worker: the process of a live rank that trains. A data-parallel loop on real numbers, real faults done
+// to itself, a real watchdog.
 #pragma once
 
 #include <string>
@@ -10,9 +11,9 @@ namespace ringside::backend {
 enum class CollectiveMode : std::uint8_t { Stepped, Fused };
 
 struct WorkerOptions {
-  std::string scenario_path;      // read by rank 0, sent to everybody
+  std::string scenario_path;  // read by rank 0, sent to everybody
   CollectiveMode mode = CollectiveMode::Stepped;
-  bool guard = false;             // compare fingerprints before each collective
+  bool guard = false;  // compare fingerprints before each collective
   std::int64_t origin_unix_ns = 0;
   std::string dump_folder = ".";  // where the watchdog writes nccl_trace_rank_<R>
   std::int64_t step_ns = 0;       // least time of a training step: a class can follow it with its eyes
