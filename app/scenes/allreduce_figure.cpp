@@ -354,7 +354,8 @@ void draw_square(const Pen& p, const CardBox& card, FigureAnswer& answer) {
   if (hit.clicked) answer.clicked_rank = card.rank;
 }
 
-void draw_close_up(const Pen& p, FigureAnswer& answer) {
+/// The light from the chosen square to its close-up, under everything else.
+void draw_beam(const Pen& p) {
   const RingLayout& l = p.layout;
   if (l.close_up_rank < 0) return;
   Canvas& c = p.c;
@@ -370,6 +371,13 @@ void draw_close_up(const Pen& p, FigureAnswer& answer) {
     const float x0 = d.x > 0 ? square.right() + 4 : square.x - 4, x1 = d.x > 0 ? b.x : b.right();
     parts::beam(c, {x0, square.y}, {x0, square.bottom()}, {x1, b.bottom()}, {x1, b.y}, light);
   }
+}
+
+void draw_close_up(const Pen& p, FigureAnswer& answer) {
+  const RingLayout& l = p.layout;
+  if (l.close_up_rank < 0) return;
+  Canvas& c = p.c;
+  const Rect b = l.close_up;
   c.rect(b, {.fill = p.t.card, .stroke = p.t.edge, .radius = 12});
   CardBox header{.rank = l.close_up_rank, .box = b, .header = true};
   draw_header(p, header);
@@ -397,23 +405,26 @@ void draw_close_up(const Pen& p, FigureAnswer& answer) {
 
 // --- links, tiles, sums ----------------------------------------------------------------------------------------------
 
-void draw_chevron(const Pen& p, Vec2 at, Vec2 d, float a) {
+void draw_chevron(const Pen& p, Vec2 at, Vec2 d, float a, Color color) {
   const Vec2 n{-d.y, d.x};
   const Vec2 points[3] = {at - d * a + n * (a * 1.3f), at + d * a, at - d * a - n * (a * 1.3f)};
   p.c.stroke(points, p.t.stage, 7);
-  p.c.stroke(points, p.t.t2, 2.5f);
+  p.c.stroke(points, color, 2.5f);
 }
 
 void draw_link(const Pen& p, const LinkBox& link) {
   const Path& path = link.path;
-  for (std::size_t i = 1; i < path.points.size(); ++i) p.c.line(path.points[i - 1], path.points[i], p.t.edge, link.width);
-  for (std::size_t i = 1; i + 1 < path.points.size(); ++i) p.c.circle(path.points[i], link.width / 2, p.t.edge);
+  const auto& bad = p.ring.poisoned_links;
+  const bool poisoned = std::find(bad.begin(), bad.end(), std::pair(link.src, link.dst)) != bad.end();
+  const Color color = poisoned ? p.t.nan : p.t.edge;
+  for (std::size_t i = 1; i < path.points.size(); ++i) p.c.line(path.points[i - 1], path.points[i], color, link.width);
+  for (std::size_t i = 1; i + 1 < path.points.size(); ++i) p.c.circle(path.points[i], link.width / 2, color);
   for (int i = 0; i < link.chevrons; ++i) {
     const float at = static_cast<float>(i + 1) / static_cast<float>(link.chevrons + 1);
     const Vec2 where = path.at(at);
     const bool covered = std::any_of(p.layout.sums.begin(), p.layout.sums.end(), [&](const SumBox& s) { return s.box.w > 0 && s.box.inset(-8).contains(where); }) ||
                          std::any_of(p.layout.tiles.begin(), p.layout.tiles.end(), [&](const TileBox& b) { return b.box.inset(-8).contains(where); });
-    if (!covered) draw_chevron(p, where, path.direction(at), 5);
+    if (!covered) draw_chevron(p, where, path.direction(at), 5, poisoned ? p.t.nan : p.t.t2);
   }
 }
 
@@ -715,6 +726,7 @@ FigureAnswer draw_figure(View& view, const RingView& ring, const RingLayout& lay
     c.pop_figure();
     return answer;
   }
+  draw_beam(p);
   if (layout.form != Form::Columns)
     for (const LinkBox& link : layout.links) draw_link(p, link);
   if (layout.form == Form::Columns && layout.cards.size() <= 8 && layout.cards.size() > 1)

@@ -137,6 +137,7 @@ CellContent fit_numbers(const Numbers& numbers, Rect box, float largest, float s
     CellContent best;
     for (int columns = 1; columns <= 4; ++columns) {
       CellContent candidate = grid_of(texts, columns, box, largest, smallest, measure);
+      if (numbers.count <= 3 && !best.texts.empty()) break;  // a short column reads best
       const bool better = !candidate.texts.empty() &&
                           (best.texts.empty() || candidate.texts[0].size > best.texts[0].size * 1.08f);
       if (better) best = std::move(candidate);

@@ -61,8 +61,8 @@ void goal_one_number(Column& k, Rect box) {
   k.c.runs({box.x + 16, box.y + 62}, {{sum, t.t1, Face::Bold}, {divide, t.t2, Face::Regular}, {result, t.t1, Face::Bold}}, size);
 }
 
-void goal_row(Column& k, const Numbers& numbers, float x, float w, float y, float h, bool framed) {
-  const auto n = static_cast<float>(numbers.values.size());
+void goal_row(Column& k, const Numbers& numbers, float x, float w, float y, float h, bool framed, std::size_t columns) {
+  const auto n = static_cast<float>(columns);
   const float gap = 6, each = (w - gap * (n - 1)) / n;
   for (std::size_t i = 0; i < numbers.values.size(); ++i) {
     const Rect cell{x + static_cast<float>(i) * (each + gap), y, each, h};
@@ -98,8 +98,8 @@ void draw_goal(Column& k) {
     const float label = divided ? 46.0f : 0, x = box.x + 14 + label, w = box.w - 28 - label;
     if (many) {
       const Numbers& shown = ring.divides ? ring.goal_result : sum;
-      goal_row(k, part_of(shown, 0, 4), x, w, box.y + 42, 34, true);
-      goal_row(k, part_of(shown, 4, 4), x, w, box.y + 82, 34, true);
+      goal_row(k, part_of(shown, 0, 4), x, w, box.y + 42, 34, true, 4);
+      goal_row(k, part_of(shown, 4, 4), x, w, box.y + 82, 34, true, 4);
       if (ring.info.count > 8) {
         const std::string more = tr("allreduce.goal.more", {std::to_string(ring.info.count - 8)});
         if (k.c.width(title, 14, Face::Bold) + k.c.width(more, 13) + 60 < box.w)
@@ -107,10 +107,10 @@ void draw_goal(Column& k) {
       }
     } else {
       if (divided) k.c.text({box.x + 14, box.y + 61}, left, {.size = 14, .color = k.t.t2});
-      goal_row(k, sum, x, w, box.y + 42, 38, true);
+      goal_row(k, sum, x, w, box.y + 42, 38, true, sum.values.size());
       if (divided) {
         k.c.text({box.x + 14, box.y + 103}, "÷ " + std::to_string(ring.world), {.size = 14, .color = k.t.t2});
-        goal_row(k, ring.goal_result, x, w, box.y + 88, 30, false);
+        goal_row(k, ring.goal_result, x, w, box.y + 88, 30, false, sum.values.size());
       }
     }
   }

@@ -40,7 +40,7 @@ std::array<int, 2> grid_for(std::size_t m, Vec2 box) {
     const int columns = (static_cast<int>(m) + rows - 1) / rows;
     if (rows > 1 && columns * (rows - 1) >= static_cast<int>(m)) continue;  // an empty row
     const float w = box.x / static_cast<float>(columns), h = box.y / static_cast<float>(rows);
-    const float score = std::min(w / 2.2f, h / 2.6f);
+    const float score = m > 8 ? std::min(w / 3.4f, h / 1.5f) : std::min(w / 2.2f, h / 2.6f);
     if (score > best_score) {
       best_score = score;
       best = {columns, rows};
@@ -89,9 +89,9 @@ CardBox make_card(const Making& m, int rank, Rect box) {
     card.tag_size = 15;
     return card;
   }
-  const float head = box.h >= 140 ? 44 : 36;
+  const float head = box.h >= 140 ? 44 : 34;
   card.tag_size = m.options.presenter ? std::max(19.0f, m.smallest) : 14;
-  const float pad = box.w >= 260 ? 14 : 10;
+  const float pad = box.w >= 260 ? 14 : 8;
   card.cells = make_cells(m, rank, {box.x + pad, box.y + head, box.w - 2 * pad, box.h - head - pad}, box.w >= 260 ? 6 : 4,
                           box.h >= 200 ? 44 : 30);
   return card;
@@ -229,10 +229,21 @@ Vec2 on_outline(Rect box, float p) {
   return {box.x, box.bottom() - (d - box.w)};
 }
 
+/// Where on an outline (0 … 1) the point nearest to `p` lies; `p` is outside the box or on it.
+float outline_place(Rect box, Vec2 p) {
+  const float around = 2 * (box.w + box.h);
+  const float x = std::clamp(p.x, box.x, box.right()) - box.x, y = std::clamp(p.y, box.y, box.bottom()) - box.y;
+  if (p.y <= box.y) return x / around;
+  if (p.x >= box.right()) return (box.w + y) / around;
+  if (p.y >= box.bottom()) return (box.w + box.h + box.w - x) / around;
+  return (2 * box.w + box.h + box.h - y) / around;
+}
+
 Path outline_path(Rect box, float from, float to) {
+  if (to <= from) to += 1;
   Path path{{on_outline(box, from)}};
   const float around = 2 * (box.w + box.h);
-  for (const float corner : {box.w / around, (box.w + box.h) / around, (2 * box.w + box.h) / around, 1.0f})
+  for (const float corner : {box.w / around, (box.w + box.h) / around, (2 * box.w + box.h) / around, 1.0f, 1 + box.w / around})
     if (corner > from + 1e-4f && corner < to - 1e-4f) path.points.push_back(on_outline(box, corner));
   path.points.push_back(on_outline(box, to));
   return path;
@@ -268,7 +279,9 @@ void place_squares(Making& m) {
   }
   for (int r = 0; r < n && m.view.ring; ++r)
     add_link(m, r, (r + 1) % n,
-             outline_path(inner, static_cast<float>(r) / static_cast<float>(n), static_cast<float>(r + 1) / static_cast<float>(n)), 3, 0);
+             outline_path(inner, outline_place(inner, m.out.cards[static_cast<std::size_t>(r)].box.center()),
+                          outline_place(inner, m.out.cards[static_cast<std::size_t>((r + 1) % n)].box.center())),
+             3, 0);
   const float inset = side + 13 + 28;
   place_close_up(m, m.area.inset(inset, inset - (n > 40 ? 4.0f : 0.0f)));
 }
@@ -314,14 +327,20 @@ Path column_path(const RingLayout& out, int src, int dst, std::size_t shown) {
 
 // --- what moves --------------------------------------------------------------------------------------------------------
 
+/// Half of its time = half of its way; the tile starts beside the sender and ends beside the receiver, never on them.
+float place_between(const Path& path, float p, Vec2 size) {
+  const float length = path.length();
+  if (length <= 0) return p;
+  const auto half = [&](Vec2 d) { return (std::fabs(d.x) > std::fabs(d.y) ? size.x : size.y) / 2 + 5; };
+  const float a = half(path.direction(0)) / length, b = half(path.direction(1)) / length;
+  return a + b >= 1 ? .5f : a + p * (1 - a - b);
+}
+
 void place_tiles(Making& m) {
   for (const FlightView& f : m.view.flights) {
     TileBox tile;
     const std::size_t shown = m.view.shown(f.chunk);
     const Path path = transfer_path(m.out, f.src, f.dst, shown);
-    const float p = std::clamp(f.progress, 0.0f, 1.0f);
-    const Vec2 at = f.progress < 0 ? path.at(.5f) : path.at(p);
-    tile.direction = path.direction(f.progress < 0 ? .5f : p);
     Vec2 size{72, 72};
     float number = 30;
     if (m.out.form == Form::OneNumber) {
@@ -339,6 +358,11 @@ void place_tiles(Making& m) {
       number = 20;
     }
     if (m.options.presenter && m.out.form == Form::Cards && m.view.world <= 4) size = {66, 92};
+    const bool between = m.out.form != Form::Squares;
+    const float p = f.progress < 0 ? .5f : std::clamp(f.progress, 0.0f, 1.0f);
+    const float where = between ? place_between(path, p, size) : p;
+    const Vec2 at = path.at(where);
+    tile.direction = path.direction(where);
     tile.box = {at.x - size.x / 2, at.y - size.y / 2, size.x, size.y};
     const bool written = size.x >= 30 && size.y >= 18;
     tile.label = written && size.y >= 60;
@@ -348,13 +372,13 @@ void place_tiles(Making& m) {
       tile.content = fit_numbers(f.numbers, {tile.box.x + 3, tile.box.y + top, size.x - 6, size.y - top - bottom}, number,
                                  m.smallest, m.measure);
     }
-    tile.tail = f.progress < 0 ? 0 : std::min(56.0f * size.x / 72, p * path.length());
+    tile.tail = f.progress < 0 ? 0 : std::min(56.0f * size.x / 72, std::max(0.0f, where * path.length() - (std::fabs(tile.direction.x) > .5f ? size.x : size.y) / 2));
     const bool roomy = m.view.world <= 4 && m.view.ring && (m.out.form == Form::Cards || m.out.form == Form::OneNumber);
     if (roomy && !m.options.presenter) {
       const bool vertical = std::fabs(tile.direction.y) > .5f, left = at.x < m.area.center().x;
       const float w = 110;
       tile.note = vertical ? Rect{left ? tile.box.x - 10 - w : tile.box.right() + 10, at.y - 20, w, 40}
-                           : Rect{at.x - w / 2, tile.box.bottom() + 6, w, 20};
+                           : Rect{at.x - w / 2, at.y > m.area.center().y ? tile.box.y - 26 : tile.box.bottom() + 6, w, 20};
       tile.note_right_aligned = vertical && left;
       // On the outside there may be no room: the inside has the dial, which is far enough.
       if (tile.note.x < 4) tile.note.x = 4;

@@ -1,5 +1,6 @@
 // The AllReduce scene: a ring of GPUs with their numbers, what flies between them, and each addition where it happens.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "app/draw/parts.hpp"
@@ -61,14 +62,16 @@ class Elements {
 class AllReduceScene : public Scene {
  public:
   void prepare(const SceneContext& ctx) override {
-    table_.update(ctx.trace, ctx.frame.collective.coll, ctx.generation);
-    const bool big = ctx.frame.collective.coll != sim::kNone && ctx.trace.collective(ctx.frame.collective.coll).count > sim::Sample::kAllUpTo;
+    const sim::Frame& frame = frame_to_show(ctx);
+    const std::uint32_t coll = frame.collective.coll;
+    table_.update(ctx.trace, coll, ctx.generation);
+    const bool big = coll != sim::kNone && ctx.trace.collective(coll).count > sim::Sample::kAllUpTo;
     reader_ = nullptr;
     if (big) {
       elements_.open(ctx, table_);
       reader_ = [this](int rank, std::int64_t element, int after) { return elements_.read(rank, element, after); };
     }
-    ring_ = make_view(ctx.trace, ctx.frame, table_, {.tensor = figure_.tensor, .element = reader_});
+    ring_ = make_view(ctx.trace, frame, table_, {.tensor = figure_.tensor, .element = reader_});
     const int close_up = ctx.selection.rank >= 0 ? ctx.selection.rank : 0;
     layout_ = make_layout(ring_, {0, 0, ctx.stage.x, ctx.stage.y}, ctx.measure,
                           {.row = figure_.row, .presenter = ctx.presenter, .close_up = close_up, .show_sums = !too_fast(ctx)});
@@ -76,6 +79,7 @@ class AllReduceScene : public Scene {
 
   void draw(View& view) override {
     emit_pending(view);
+    if (step_.moving) view.ui.keep_moving();
     RingLayout placed = layout_;
     placed.origin = placed.origin + Vec2{view.box.x, view.box.y};
     const FigureAnswer answer = draw_figure(view, ring_, placed, figure_);
@@ -122,6 +126,43 @@ class AllReduceScene : public Scene {
     std::uint32_t chunk = 0;
     bool bad = false;
   };
+
+  /// A step forward is shown as the way there: what happened between the two times, slowed down to be seen.
+  struct StepMotion {
+    bool moving = false;
+    std::int64_t from = 0, to = 0;
+    double since = 0;
+  };
+
+  /// The frame of the playhead, or, just after a step, of a moment on the way to it. Scrubbing and playing are shown as
+  /// they are.
+  const sim::Frame& frame_to_show(const SceneContext& ctx) {
+    constexpr double kSeconds = .9;
+    const bool other = ctx.generation != seen_generation_;
+    const std::int64_t before = seen_t_, now = ctx.playhead.t;
+    seen_t_ = now;
+    if (other) {
+      seen_generation_ = ctx.generation;
+      frames_.reset();
+      step_ = {};
+      return ctx.frame;
+    }
+    if (now != before) {
+      const bool stepped = ctx.playhead.mode == sim::PlayMode::Paused && now > before &&
+                           sim::next_time(ctx.trace, ctx.playhead.unit, before) == now;
+      step_ = {.moving = stepped && ctx.now > 0, .from = step_.moving && stepped ? shown_t_ : before, .to = now, .since = ctx.now};
+    }
+    if (step_.moving && ctx.playhead.mode != sim::PlayMode::Paused) step_ = {};
+    double x = step_.moving ? (ctx.now - step_.since) / kSeconds : 1;
+    if (x >= 1) step_.moving = false;
+    if (!step_.moving) return ctx.frame;
+    if (ctx.reduced_motion) x = x < .5 ? 0 : .5;  // stills: source, link, then the target
+    const double eased = ctx.reduced_motion ? x : x < .5 ? 4 * x * x * x : 1 - std::pow(-2 * x + 2, 3) / 2;
+    shown_t_ = step_.from + static_cast<std::int64_t>(eased * static_cast<double>(step_.to - step_.from));
+    if (!frames_) frames_ = std::make_unique<sim::FrameSource>(ctx.trace);
+    frames_->trace_grew();
+    return frames_->frame_at(shown_t_);
+  }
 
   bool too_fast(const SceneContext& ctx) const {
     if (ctx.playhead.mode != sim::PlayMode::Playing || ring_.steps == 0 || ring_.ended <= ring_.started) return false;
@@ -208,6 +249,10 @@ class AllReduceScene : public Scene {
     pending_.clear();
   }
 
+  std::unique_ptr<sim::FrameSource> frames_;  // made at the first step
+  std::uint64_t seen_generation_ = ~std::uint64_t{0};
+  std::int64_t seen_t_ = 0, shown_t_ = 0;
+  StepMotion step_;
   TransferTable table_;
   Elements elements_;
   ElementReader reader_;

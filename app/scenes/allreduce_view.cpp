@@ -289,6 +289,11 @@ void set_sums(RingView& view, const Moment& m) {
   for (const TransferRecord& r : m.table.all())
     if (view.info.chunks.chunks[r.chunk].count > 0 && r.start >= 0 && r.start < t) last_on_link[{r.src, r.dst}] = &r;
   std::uint32_t newest = 0;
+  for (const auto& [link, r] : last_on_link) {
+    if (r->sample == kNone) continue;
+    const sim::Sample& sample = m.trace.sample(r->sample);
+    if (sample.nan_count + sample.inf_count > 0) view.poisoned_links.push_back(link);
+  }
   for (const auto& [link, r] : last_on_link)
     if (r->reduces && r->arrive >= 0 && r->arrive <= t) newest = std::max(newest, r->step);
   for (const auto& [link, r] : last_on_link) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/scenes/allreduce_numbers.hpp"
@@ -101,6 +102,7 @@ struct RingView {
   std::vector<CellView> cells;  // rank-major over `chunks`
   std::vector<FlightView> flights;
   std::vector<SumView> sums;  // hot ones first
+  std::vector<std::pair<int, int>> poisoned_links;  // the last chunk that took this link held NaN or infinity
   std::vector<Sentence> now;
   Numbers goal_sum, goal_result;  // of the first shown elements; empty: not known
   std::uint32_t transfers_done = 0, transfers_total = 0;  // without empty chunks
