@@ -47,7 +47,9 @@ bool write_out(Scenario& s) {
 
 sim::LinkSpec* override_of(Scenario& s, int from, int to) {
   auto& all = s.cluster.topology.overrides;
-  const auto less = [](const sim::LinkOverride& a, const std::pair<int, int>& key) { return std::pair(a.from, a.to) < key; };
+  const auto less = [](const sim::LinkOverride& a, const std::pair<int, int>& key) {
+    return std::pair(a.from, a.to) < key;
+  };
   auto at = std::lower_bound(all.begin(), all.end(), std::pair(from, to), less);
   if (at == all.end() || at->from != from || at->to != to)
     at = all.insert(at, {.from = from, .to = to, .spec = s.cluster.topology.link(from, to)});
@@ -71,7 +73,8 @@ std::optional<sim::Scalar> read_number(std::string_view text, sim::DType dtype) 
   while (!text.empty() && (text.front() == ' ' || text.front() == '+')) text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   if (text == "∞" || text == "-∞")
-    return sim::make_scalar(dtype, text[0] == '-' ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
+    return sim::make_scalar(dtype, text[0] == '-' ? -std::numeric_limits<double>::infinity()
+                                                  : std::numeric_limits<double>::infinity());
   if (!sim::is_floating(dtype)) {
     std::int64_t whole = 0;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), whole);
@@ -80,14 +83,17 @@ std::optional<sim::Scalar> read_number(std::string_view text, sim::DType dtype) 
   }
   double value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || read.ptr != text.data() + text.size() || read.ec == std::errc::invalid_argument) return std::nullopt;
+  if (text.empty() || read.ptr != text.data() + text.size() || read.ec == std::errc::invalid_argument)
+    return std::nullopt;
   if (!sim::is_floating(dtype) && !std::isfinite(value)) return std::nullopt;
   return sim::make_scalar(dtype, value);
 }
 
 void set_world(Scenario& s, int world) {
   world = std::clamp(world, 1, kMaxGpus);
-  const bool listed = (s.tensor.values == sim::ValueSource::List || s.tensor.values == sim::ValueSource::File) && !s.tensor.list.empty();
+  const bool listed =
+      (s.tensor.values == sim::ValueSource::List || s.tensor.values == sim::ValueSource::File) &&
+      !s.tensor.list.empty();
   if (listed) {
     Tensors& list = s.tensor.list;
     const std::size_t old = list.size();
@@ -107,7 +113,8 @@ void set_world(Scenario& s, int world) {
   sim::Topology& topology = s.cluster.topology;
   topology.world_size = world;
   topology.gpus_per_node = s.cluster.gpus_per_node;
-  std::erase_if(topology.overrides, [&](const sim::LinkOverride& l) { return l.from >= world || l.to >= world; });
+  std::erase_if(topology.overrides,
+                [&](const sim::LinkOverride& l) { return l.from >= world || l.to >= world; });
   std::erase_if(s.faults, [&](const sim::Fault& f) {
     return f.rank >= world || f.from >= world || f.to >= world || f.node >= s.cluster.nodes;
   });
@@ -125,7 +132,8 @@ void set_value(Scenario& s, int rank, std::int64_t element, sim::Scalar value) {
 void set_dtype(Scenario& s, sim::DType dtype) {
   for (auto& tensor : s.tensor.list) {
     Tensor converted(dtype, tensor->shape);
-    for (std::int64_t i = 0; i < tensor->count(); ++i) converted.set(i, sim::make_scalar(dtype, sim::to_double(tensor->at(i))));
+    for (std::int64_t i = 0; i < tensor->count(); ++i)
+      converted.set(i, sim::make_scalar(dtype, sim::to_double(tensor->at(i))));
     tensor = std::make_shared<const Tensor>(std::move(converted));
   }
   if (s.tensor.values == sim::ValueSource::File) {
@@ -136,11 +144,13 @@ void set_dtype(Scenario& s, sim::DType dtype) {
 }
 
 void set_latency(Scenario& s, int from, int to, std::int64_t latency_ns) {
-  change_links(s, from, to, [&](sim::LinkSpec& spec) { spec.latency_ns = std::max<std::int64_t>(0, latency_ns); });
+  change_links(s, from, to,
+               [&](sim::LinkSpec& spec) { spec.latency_ns = std::max<std::int64_t>(0, latency_ns); });
 }
 
 void set_bandwidth(Scenario& s, int from, int to, std::int64_t bytes_per_s) {
-  change_links(s, from, to, [&](sim::LinkSpec& spec) { spec.bytes_per_s = std::max<std::int64_t>(1, bytes_per_s); });
+  change_links(s, from, to,
+               [&](sim::LinkSpec& spec) { spec.bytes_per_s = std::max<std::int64_t>(1, bytes_per_s); });
 }
 
 action::EditScenario action_for(std::string what, std::function<void(Scenario&)> change, std::string merge) {

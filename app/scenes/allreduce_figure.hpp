@@ -22,7 +22,8 @@ struct FigureState {
   std::int64_t followed_chunk = -1;
 };
 
-FigureAnswer draw_figure(View& view, const RingView& ring, const RingLayout& layout, const FigureState& state);
+FigureAnswer draw_figure(View& view, const RingView& ring, const RingLayout& layout,
+                         const FigureState& state);
 
 // Shared with the inspector.
 std::string sentence_text(const Sentence& sentence);
@@ -36,8 +37,8 @@ Color heat_color(const Theme& theme, double value, double most);
 /// Whose numbers are in: segments up to 8 ranks, a share above.
 void draw_contributions(Canvas& canvas, Rect box, std::uint64_t have, int world, float alpha = 1);
 /// Text that a cell's box holds: numbers, a heat map, a range.
-void draw_content(Canvas& canvas, const CellContent& content, const Numbers& numbers, Rect box, double most, Color color,
-                  Face face);
+void draw_content(Canvas& canvas, const CellContent& content, const Numbers& numbers, Rect box, double most,
+                  Color color, Face face);
 /// The largest magnitude among all shown numbers: the scale of the heat map.
 double heat_scale(const RingView& ring);
 

@@ -21,7 +21,8 @@ std::array<std::string, 2> broken(const std::string& text) {
   std::size_t cut = (text.size() + 1) / 2;
   for (std::size_t d = 0; d <= text.size() / 4; ++d)
     for (const std::size_t at : {cut - d, cut + d})
-      if (at > 1 && at < text.size() && (text[at - 1] == ',' || text[at] == 'e')) return {text.substr(0, at), text.substr(at)};
+      if (at > 1 && at < text.size() && (text[at - 1] == ',' || text[at] == 'e'))
+        return {text.substr(0, at), text.substr(at)};
   return {text.substr(0, cut), text.substr(cut)};
 }
 
@@ -36,7 +37,8 @@ std::string shortened(const TextMeasurer& m, const std::string& text, float widt
   return fit(m, text, width, size, Face::Bold);
 }
 
-CellContent one_number(const std::string& text, Rect box, float largest, float smallest, const TextMeasurer& m) {
+CellContent one_number(const std::string& text, Rect box, float largest, float smallest,
+                       const TextMeasurer& m) {
   const Vec2 c = box.center();
   const float room = box.w;
   const float unit = width_of(m, text, 1);
@@ -58,8 +60,8 @@ CellContent one_number(const std::string& text, Rect box, float largest, float s
 }
 
 /// All numbers in a grid of `columns`; empty if they do not fit at the smallest size.
-CellContent grid_of(const std::vector<std::string>& texts, int columns, Rect box, float largest, float smallest,
-                    const TextMeasurer& m) {
+CellContent grid_of(const std::vector<std::string>& texts, int columns, Rect box, float largest,
+                    float smallest, const TextMeasurer& m) {
   const int rows = (static_cast<int>(texts.size()) + columns - 1) / columns;
   const float w = box.w / static_cast<float>(columns), h = box.h / static_cast<float>(rows);
   float unit = 0;
@@ -68,7 +70,8 @@ CellContent grid_of(const std::vector<std::string>& texts, int columns, Rect box
   if (size < smallest) return {};
   CellContent out;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto col = static_cast<float>(static_cast<int>(i) % columns), row = static_cast<float>(static_cast<int>(i) / columns);
+    const auto col = static_cast<float>(static_cast<int>(i) % columns),
+               row = static_cast<float>(static_cast<int>(i) / columns);
     out.texts.push_back({{box.x + (col + .5f) * w, box.y + (row + .5f) * h}, texts[i], size});
   }
   return out;
@@ -92,17 +95,23 @@ CellContent range_of(const Numbers& n, Rect box, float largest, float smallest, 
     const bool cut = size < smallest;
     if (h < smallest) continue;
     out.texts.push_back({{box.center().x, box.y + (static_cast<float>(i) + .5f) * h},
-                         cut ? shortened(m, lines[i], box.w, smallest) : lines[i], std::max(size, smallest), cut});
+                         cut ? shortened(m, lines[i], box.w, smallest) : lines[i],
+                         std::max(size, smallest),
+                         cut});
   }
   return out;
 }
 
 std::string op_text(sim::ReduceOp op) {
   switch (op) {
-    case sim::ReduceOp::Prod: return "×";
-    case sim::ReduceOp::Min: return "min";
-    case sim::ReduceOp::Max: return "max";
-    default: return "+";
+    case sim::ReduceOp::Prod:
+      return "×";
+    case sim::ReduceOp::Min:
+      return "min";
+    case sim::ReduceOp::Max:
+      return "max";
+    default:
+      return "+";
   }
 }
 
@@ -127,7 +136,8 @@ float column_height(const SumBox& s, float size) {
 
 }  // namespace
 
-CellContent fit_numbers(const Numbers& numbers, Rect box, float largest, float smallest, const TextMeasurer& measure) {
+CellContent fit_numbers(const Numbers& numbers, Rect box, float largest, float smallest,
+                        const TextMeasurer& measure) {
   if (numbers.count == 0) return {};
   if (!numbers.complete()) return range_of(numbers, box, largest, smallest, measure);
   if (numbers.count == 1) return one_number(number_text(numbers.values[0]), box, largest, smallest, measure);
@@ -147,14 +157,15 @@ CellContent fit_numbers(const Numbers& numbers, Rect box, float largest, float s
   if (numbers.values.size() > kHeatUpTo) return range_of(numbers, box, largest, smallest, measure);
   CellContent out{.heat = true};
   const float aspect = box.w / std::max(box.h, 1.0f);
-  out.heat_columns = std::clamp(static_cast<int>(std::lround(std::sqrt(static_cast<float>(numbers.count) * aspect))), 1,
-                                static_cast<int>(numbers.count));
+  out.heat_columns =
+      std::clamp(static_cast<int>(std::lround(std::sqrt(static_cast<float>(numbers.count) * aspect))), 1,
+                 static_cast<int>(numbers.count));
   out.heat_rows = (static_cast<int>(numbers.count) + out.heat_columns - 1) / out.heat_columns;
   return out;
 }
 
-SumBox fit_sum(const RingView& view, const SumView& sum, Vec2 center, Vec2 room, float largest, float smallest,
-               const TextMeasurer& m) {
+SumBox fit_sum(const RingView& view, const SumView& sum, Vec2 center, Vec2 room, float largest,
+               float smallest, const TextMeasurer& m) {
   SumBox out;
   const auto text = [&](const Numbers& n, bool operand) -> std::string {
     if (!n.values.empty()) return operand ? operand_text(n.values[0]) : number_text(n.values[0]);
@@ -164,7 +175,8 @@ SumBox fit_sum(const RingView& view, const SumView& sum, Vec2 center, Vec2 room,
   out.texts[1] = text(sum.own, true);
   out.texts[2] = text(sum.result, false);
   out.op = op_text(view.info.op);
-  out.segment_width = std::clamp(view.world <= 8 ? static_cast<float>(view.world) * 10.5f : 40.0f, 24.0f, largest * 1.8f);
+  out.segment_width =
+      std::clamp(view.world <= 8 ? static_cast<float>(view.world) * 10.5f : 40.0f, 24.0f, largest * 1.8f);
   out.segment_height = largest > 30 ? 18.0f : largest > 22 ? 9.0f : 5.0f;
   out.pad = largest > 30 ? 14.0f : 9.0f;
   for (const int drop : {0, 1, 2}) {  // captions go first, then the bars
@@ -205,7 +217,8 @@ SumBox fit_sum(const RingView& view, const SumView& sum, Vec2 center, Vec2 room,
   for (std::string& t : out.texts) t = shortened(m, t, w, smallest);
   out.cut = true;
   out.widths[0] = out.widths[1] = out.widths[2] = w;
-  out.box = {center.x - room.x / 2, center.y - column_height(out, smallest) / 2, room.x, column_height(out, smallest)};
+  out.box = {center.x - room.x / 2, center.y - column_height(out, smallest) / 2, room.x,
+             column_height(out, smallest)};
   return out;
 }
 

@@ -70,7 +70,8 @@ std::vector<CellBox> make_cells(const Making& m, int rank, Rect inner, float gap
   const float w = (inner.w - g * static_cast<float>(columns - 1)) / static_cast<float>(columns);
   const float h = (inner.h - g * static_cast<float>(rows - 1)) / static_cast<float>(rows);
   for (std::size_t i = 0; i < m.chunks(); ++i) {
-    const auto col = static_cast<float>(static_cast<int>(i) % columns), row = static_cast<float>(static_cast<int>(i) / columns);
+    const auto col = static_cast<float>(static_cast<int>(i) % columns),
+               row = static_cast<float>(static_cast<int>(i) / columns);
     const Rect box{inner.x + col * (w + g), inner.y + row * (h + g), w, h};
     const bool known = rank >= 0 && !m.view.cells.empty();
     out.push_back(make_cell(m, box, known ? &m.view.cell(rank, i) : nullptr, largest));
@@ -92,8 +93,8 @@ CardBox make_card(const Making& m, int rank, Rect box) {
   const float head = box.h >= 140 ? 44 : 34;
   card.tag_size = m.options.presenter ? std::max(19.0f, m.smallest) : 14;
   const float pad = box.w >= 260 ? 14 : 8;
-  card.cells = make_cells(m, rank, {box.x + pad, box.y + head, box.w - 2 * pad, box.h - head - pad}, box.w >= 260 ? 6 : 4,
-                          box.h >= 200 ? 44 : 30);
+  card.cells = make_cells(m, rank, {box.x + pad, box.y + head, box.w - 2 * pad, box.h - head - pad},
+                          box.w >= 260 ? 6 : 4, box.h >= 200 ? 44 : 30);
   return card;
 }
 
@@ -110,14 +111,16 @@ Path straight(Rect from, Rect to) {
 }
 
 void add_link(const Making& m, int src, int dst, Path path, float width, int chevrons) {
-  m.out.links.push_back({.src = src, .dst = dst, .path = std::move(path), .width = width, .chevrons = chevrons});
+  m.out.links.push_back(
+      {.src = src, .dst = dst, .path = std::move(path), .width = width, .chevrons = chevrons});
 }
 
 int chevrons_for(const Path& path) {
   return std::clamp(static_cast<int>(path.length() / 42), 1, 6);
 }
 
-// --- a ring of cards ---------------------------------------------------------------------------------------------------
+// --- a ring of cards
+// ---------------------------------------------------------------------------------------------------
 
 std::vector<Rect> ring_of_four(const Making& m) {
   const bool first = m.out.form == Form::OneNumber;
@@ -125,7 +128,8 @@ std::vector<Rect> ring_of_four(const Making& m) {
   const float ch = first ? 164 : m.options.presenter ? 138 : 148;
   const float lx = m.area.x + inset, rx = m.area.right() - inset - cw;
   const float ty = m.area.y + (first ? 6 : 0), by = m.area.bottom() - (first ? 16 : 0) - ch;
-  if (m.view.world == 3) return {{lx, ty, cw, ch}, {rx, ty, cw, ch}, {m.area.center().x - cw / 2, by, cw, ch}};
+  if (m.view.world == 3)
+    return {{lx, ty, cw, ch}, {rx, ty, cw, ch}, {m.area.center().x - cw / 2, by, cw, ch}};
   return {{lx, ty, cw, ch}, {rx, ty, cw, ch}, {rx, by, cw, ch}, {lx, by, cw, ch}};
 }
 
@@ -140,7 +144,8 @@ std::vector<Rect> ring_of_eight(const Making& m) {
   const int n = m.view.world;
   const int rows = n <= 6 ? 2 : 3;
   const float cw = 214;
-  const float ch = std::min(rows == 2 ? 176.0f : 130.0f, (m.area.h - 56.0f * static_cast<float>(rows - 1)) / static_cast<float>(rows));
+  const float ch = std::min(rows == 2 ? 176.0f : 130.0f,
+                            (m.area.h - 56.0f * static_cast<float>(rows - 1)) / static_cast<float>(rows));
   const auto slot = [&](int col, int row) {
     const float x = m.area.x + (m.area.w - cw) * static_cast<float>(col) / 2;
     const float y = m.area.y + (m.area.h - ch) * static_cast<float>(row) / static_cast<float>(rows - 1);
@@ -163,9 +168,12 @@ Path ring_path(const Making& m, Rect a, Rect b, int src) {
     const float from = src == 0 ? a.y : a.bottom(), to = src == 0 ? b.y : b.bottom();
     return {{{ca.x, from}, {ca.x, y}, {cb.x, y}, {cb.x, to}}};
   }
-  if (std::fabs(ca.y - cb.y) < 1) return cb.x > ca.x ? Path{{{a.right(), ca.y}, {b.x, cb.y}}} : Path{{{a.x, ca.y}, {b.right(), cb.y}}};
-  if (std::fabs(ca.x - cb.x) < 1) return cb.y > ca.y ? Path{{{ca.x, a.bottom()}, {cb.x, b.y}}} : Path{{{ca.x, a.y}, {cb.x, b.bottom()}}};
-  if (src == 1) return {{{ca.x, a.bottom()}, {ca.x, cb.y}, {b.right(), cb.y}}};  // three: down, then in from the right
+  if (std::fabs(ca.y - cb.y) < 1)
+    return cb.x > ca.x ? Path{{{a.right(), ca.y}, {b.x, cb.y}}} : Path{{{a.x, ca.y}, {b.right(), cb.y}}};
+  if (std::fabs(ca.x - cb.x) < 1)
+    return cb.y > ca.y ? Path{{{ca.x, a.bottom()}, {cb.x, b.y}}} : Path{{{ca.x, a.y}, {cb.x, b.bottom()}}};
+  if (src == 1)
+    return {{{ca.x, a.bottom()}, {ca.x, cb.y}, {b.right(), cb.y}}};  // three: down, then in from the right
   return {{{a.x, ca.y}, {cb.x, ca.y}, {cb.x, b.bottom()}}};
 }
 
@@ -190,7 +198,8 @@ void place_ring_cards(Making& m) {
   }
 }
 
-// --- the root in the middle ------------------------------------------------------------------------------------------
+// --- the root in the middle
+// ------------------------------------------------------------------------------------------
 
 void place_star(Making& m) {
   const int n = m.view.world;
@@ -211,11 +220,14 @@ void place_star(Making& m) {
   for (int r = 0; r < n; ++r) m.out.cards.push_back(make_card(m, r, boxes[static_cast<std::size_t>(r)]));
   for (int r = 0; r < n; ++r)
     if (r != m.view.root)
-      add_link(m, r, m.view.root, straight(boxes[static_cast<std::size_t>(r)], boxes[static_cast<std::size_t>(m.view.root)]), 3, 0);
+      add_link(m, r, m.view.root,
+               straight(boxes[static_cast<std::size_t>(r)], boxes[static_cast<std::size_t>(m.view.root)]), 3,
+               0);
   m.out.progress = {slot(1, 0).x - 40, m.area.y + 26, cw + 80, 10};
 }
 
-// --- squares on the ring -----------------------------------------------------------------------------------------------
+// --- squares on the ring
+// -----------------------------------------------------------------------------------------------
 
 /// A point on the outline of a box, p = 0 … 1 clockwise from the top left corner.
 Vec2 on_outline(Rect box, float p) {
@@ -232,7 +244,8 @@ Vec2 on_outline(Rect box, float p) {
 /// Where on an outline (0 … 1) the point nearest to `p` lies; `p` is outside the box or on it.
 float outline_place(Rect box, Vec2 p) {
   const float around = 2 * (box.w + box.h);
-  const float x = std::clamp(p.x, box.x, box.right()) - box.x, y = std::clamp(p.y, box.y, box.bottom()) - box.y;
+  const float x = std::clamp(p.x, box.x, box.right()) - box.x,
+              y = std::clamp(p.y, box.y, box.bottom()) - box.y;
   if (p.y <= box.y) return x / around;
   if (p.x >= box.right()) return (box.w + y) / around;
   if (p.y >= box.bottom()) return (box.w + box.h + box.w - x) / around;
@@ -243,7 +256,8 @@ Path outline_path(Rect box, float from, float to) {
   if (to <= from) to += 1;
   Path path{{on_outline(box, from)}};
   const float around = 2 * (box.w + box.h);
-  for (const float corner : {box.w / around, (box.w + box.h) / around, (2 * box.w + box.h) / around, 1.0f, 1 + box.w / around})
+  for (const float corner :
+       {box.w / around, (box.w + box.h) / around, (2 * box.w + box.h) / around, 1.0f, 1 + box.w / around})
     if (corner > from + 1e-4f && corner < to - 1e-4f) path.points.push_back(on_outline(box, corner));
   path.points.push_back(on_outline(box, to));
   return path;
@@ -257,21 +271,44 @@ void place_close_up(Making& m, Rect room) {
   m.out.close_up_rank = std::clamp(m.options.close_up, 0, m.view.world - 1);
   const Rect c = m.out.close_up;
   const float top = 44 + 84;  // the header, and the room of the sum
-  m.out.close_up_cells = make_cells(m, m.out.close_up_rank, {c.x + 14, c.y + top, c.w - 28, c.h - top - 14}, 4, 26);
+  m.out.close_up_cells =
+      make_cells(m, m.out.close_up_rank, {c.x + 14, c.y + top, c.w - 28, c.h - top - 14}, 4, 26);
+}
+
+/// How many squares lie on the top and on a side, so that the pitches are about the same: top and bottom have their
+/// corners, the sides lie between; the left side may have one less.
+std::array<int, 2> per_side(int n, float w, float h) {
+  const int half = (n + 1) / 2;
+  const int top = std::clamp(static_cast<int>(std::lround(w / (w + h) * static_cast<float>(half))) + 1, 2, half);
+  return {top, half - top};
+}
+
+/// Middles of n squares clockwise around the outline, from its top left corner.
+std::vector<Vec2> around(Rect track, int n) {
+  const auto [top, side] = per_side(n, track.w, track.h);
+  const auto share = [](int i, int pieces) { return static_cast<float>(i) / static_cast<float>(pieces); };
+  std::vector<Vec2> out;
+  for (int i = 0; i < top; ++i) out.push_back({track.x + track.w * share(i, top - 1), track.y});
+  for (int i = 1; i <= side; ++i) out.push_back({track.right(), track.y + track.h * share(i, side + 1)});
+  for (int i = 0; i < top && static_cast<int>(out.size()) < n; ++i)
+    out.push_back({track.right() - track.w * share(i, top - 1), track.bottom()});
+  const int left = n - static_cast<int>(out.size());
+  for (int i = 1; i <= left; ++i) out.push_back({track.x, track.bottom() - track.h * share(i, left + 1)});
+  return out;
 }
 
 void place_squares(Making& m) {
   const int n = m.view.world;
   float side = 84;
   for (int pass = 0; pass < 6; ++pass) {
-    const float pitch = 2 * (m.area.w - side + m.area.h - side) / static_cast<float>(n);
-    side = std::clamp(pitch * .82f, 20.0f, 84.0f);
+    const auto [top, between] = per_side(n, m.area.w - side, m.area.h - side);
+    const float pitch = std::min((m.area.w - side) / static_cast<float>(top - 1), (m.area.h - side) / static_cast<float>(between + 1));
+    side = std::clamp(pitch * .84f, 20.0f, 84.0f);
   }
-  const Rect track = m.area.inset(side / 2);
+  const std::vector<Vec2> middles = around(m.area.inset(side / 2), n);
   const Rect inner = m.area.inset(side + 13);
   for (int r = 0; r < n; ++r) {
-    const float p = static_cast<float>(r) / static_cast<float>(n);
-    const Vec2 c = on_outline(track, p);
+    const Vec2 c = middles[static_cast<std::size_t>(r)];
     CardBox card{.rank = r, .box = {c.x - side / 2, c.y - side / 2, side, side}};
     card.tag_size = side >= 60 ? 14 : 13;
     card.header = true;
@@ -279,21 +316,23 @@ void place_squares(Making& m) {
   }
   for (int r = 0; r < n && m.view.ring; ++r)
     add_link(m, r, (r + 1) % n,
-             outline_path(inner, outline_place(inner, m.out.cards[static_cast<std::size_t>(r)].box.center()),
-                          outline_place(inner, m.out.cards[static_cast<std::size_t>((r + 1) % n)].box.center())),
+             outline_path(inner, outline_place(inner, middles[static_cast<std::size_t>(r)]),
+                          outline_place(inner, middles[static_cast<std::size_t>((r + 1) % n)])),
              3, 0);
   const float inset = side + 13 + 28;
   place_close_up(m, m.area.inset(inset, inset - (n > 40 ? 4.0f : 0.0f)));
 }
 
-// --- the row -----------------------------------------------------------------------------------------------------------
+// --- the row
+// -----------------------------------------------------------------------------------------------------------
 
 void place_columns(Making& m) {
   const int n = m.view.world;
   const float gap = n <= 4 ? 116 : n <= 8 ? 40 : n <= 16 ? 6 : 2;
   const float around = n <= 8 && n > 1 ? 22 : 0;  // room for the way back
   m.out.progress = {m.area.x, m.area.y + 26, m.area.w, 10};
-  Rect area{m.area.x + around, m.area.y + 58, m.area.w - 2 * around, m.area.h - 58 - (around > 0 ? 22.0f : 4.0f)};
+  Rect area{m.area.x + around, m.area.y + 58, m.area.w - 2 * around,
+            m.area.h - 58 - (around > 0 ? 22.0f : 4.0f)};
   const float cw = std::min(180.0f, (area.w - gap * static_cast<float>(n - 1)) / static_cast<float>(n));
   const float x0 = area.center().x - (cw * static_cast<float>(n) + gap * static_cast<float>(n - 1)) / 2;
   const float head = n <= 32 ? 32 : 18, pad = n <= 8 ? 8 : n <= 16 ? 3 : 1;
@@ -306,7 +345,8 @@ void place_columns(Making& m) {
     card.header = cw >= 20;
     card.tag_size = cw >= 30 ? 14 : 13;
     for (std::size_t c = 0; c < m.chunks(); ++c) {
-      const Rect box{card.box.x + pad, area.y + head + static_cast<float>(c) * (row_height + g), cw - 2 * pad, row_height};
+      const Rect box{card.box.x + pad, area.y + head + static_cast<float>(c) * (row_height + g), cw - 2 * pad,
+                     row_height};
       card.cells.push_back(make_cell(m, box, m.view.cells.empty() ? nullptr : &m.view.cell(r, c), 28));
     }
     m.out.cards.push_back(std::move(card));
@@ -315,19 +355,28 @@ void place_columns(Making& m) {
 
 /// In the row a chunk flies at its own height; the way back goes around under the cards.
 Path column_path(const RingLayout& out, int src, int dst, std::size_t shown) {
-  const Rect &a = out.cards[static_cast<std::size_t>(src)].box, &b = out.cards[static_cast<std::size_t>(dst)].box;
+  const Rect &a = out.cards[static_cast<std::size_t>(src)].box,
+             &b = out.cards[static_cast<std::size_t>(dst)].box;
   const auto& cells = out.cards[static_cast<std::size_t>(src)].cells;
   const float y = shown < cells.size() ? cells[shown].box.center().y : a.center().y;
   if (dst > src) return {{{a.right(), y}, {b.x, y}}};
-  const bool around = src + 1 == static_cast<int>(out.cards.size()) && dst == 0 && out.cards.size() <= kMaxCards;
+  const bool around =
+      src + 1 == static_cast<int>(out.cards.size()) && dst == 0 && out.cards.size() <= kMaxCards;
   if (!around) return {{{a.x, y}, {b.right(), y}}};
   const float under = a.bottom() + 16;
-  return {{{a.right(), y}, {a.right() + 16, y}, {a.right() + 16, under}, {b.x - 16, under}, {b.x - 16, y}, {b.x, y}}};
+  return {{{a.right(), y},
+           {a.right() + 16, y},
+           {a.right() + 16, under},
+           {b.x - 16, under},
+           {b.x - 16, y},
+           {b.x, y}}};
 }
 
-// --- what moves --------------------------------------------------------------------------------------------------------
+// --- what moves
+// --------------------------------------------------------------------------------------------------------
 
-/// Half of its time = half of its way; the tile starts beside the sender and ends beside the receiver, never on them.
+/// Half of its time = half of its way; the tile starts beside the sender and ends beside the receiver, never
+/// on them.
 float place_between(const Path& path, float p, Vec2 size) {
   const float length = path.length();
   if (length <= 0) return p;
@@ -369,16 +418,23 @@ void place_tiles(Making& m) {
     tile.bar = written && size.y >= 34;
     if (written) {
       const float top = tile.label ? 20.0f : 3.0f, bottom = tile.bar ? (tile.label ? 18.0f : 12.0f) : 3.0f;
-      tile.content = fit_numbers(f.numbers, {tile.box.x + 3, tile.box.y + top, size.x - 6, size.y - top - bottom}, number,
-                                 m.smallest, m.measure);
+      tile.content =
+          fit_numbers(f.numbers, {tile.box.x + 3, tile.box.y + top, size.x - 6, size.y - top - bottom},
+                      number, m.smallest, m.measure);
     }
-    tile.tail = f.progress < 0 ? 0 : std::min(56.0f * size.x / 72, std::max(0.0f, where * path.length() - (std::fabs(tile.direction.x) > .5f ? size.x : size.y) / 2));
-    const bool roomy = m.view.world <= 4 && m.view.ring && (m.out.form == Form::Cards || m.out.form == Form::OneNumber);
+    tile.tail = f.progress < 0
+                    ? 0
+                    : std::min(56.0f * size.x / 72,
+                               std::max(0.0f, where * path.length() -
+                                                  (std::fabs(tile.direction.x) > .5f ? size.x : size.y) / 2));
+    const bool roomy =
+        m.view.world <= 4 && m.view.ring && (m.out.form == Form::Cards || m.out.form == Form::OneNumber);
     if (roomy && !m.options.presenter) {
       const bool vertical = std::fabs(tile.direction.y) > .5f, left = at.x < m.area.center().x;
       const float w = 110;
       tile.note = vertical ? Rect{left ? tile.box.x - 10 - w : tile.box.right() + 10, at.y - 20, w, 40}
-                           : Rect{at.x - w / 2, at.y > m.area.center().y ? tile.box.y - 26 : tile.box.bottom() + 6, w, 20};
+                           : Rect{at.x - w / 2,
+                                  at.y > m.area.center().y ? tile.box.y - 26 : tile.box.bottom() + 6, w, 20};
       tile.note_right_aligned = vertical && left;
       // On the outside there may be no room: the inside has the dial, which is far enough.
       if (tile.note.x < 4) tile.note.x = 4;
@@ -403,7 +459,10 @@ SumBox sum_on_link(const Making& m, const SumView& sum) {
   const Vec2 middle = lerp(a, b, .5f), d = b - a;
   const bool horizontal = std::fabs(d.x) > std::fabs(d.y);
   const bool big = m.view.world <= 4;
-  const float largest = m.out.form == Form::OneNumber ? 34.0f : m.options.presenter ? 30.0f : big ? 25.0f : 20.0f;
+  const float largest = m.out.form == Form::OneNumber ? 34.0f
+                        : m.options.presenter         ? 30.0f
+                        : big                         ? 25.0f
+                                                      : 20.0f;
   const float card_height = m.out.cards[static_cast<std::size_t>(sum.dst)].box.h;
   Vec2 room;
   if (horizontal) {
@@ -411,7 +470,10 @@ SumBox sum_on_link(const Making& m, const SumView& sum) {
     if (m.view.world == 2) room.y = 90;
     if (m.out.form == Form::OneNumber) room.y = 112;
   } else {
-    room = {m.out.form == Form::OneNumber ? 290.0f : big ? 270.0f : 230.0f, length_of(d) - (big ? 28.0f : 12.0f)};
+    room = {m.out.form == Form::OneNumber ? 290.0f
+            : big                         ? 270.0f
+                                          : 230.0f,
+            length_of(d) - (big ? 28.0f : 12.0f)};
     // Not past the edge of the figure, and not into the dial.
     room.x = std::min({room.x, 2 * (middle.x - 4), 2 * (m.out.size.x - 4 - middle.x)});
     if (m.out.dial_radius > 0)
@@ -425,15 +487,16 @@ SumBox sum_on_link(const Making& m, const SumView& sum) {
 }
 
 SumBox sum_in_columns(const Making& m, const SumView& sum) {
-  const CardBox &from = m.out.cards[static_cast<std::size_t>(sum.src)], &to = m.out.cards[static_cast<std::size_t>(sum.dst)];
+  const CardBox &from = m.out.cards[static_cast<std::size_t>(sum.src)],
+                &to = m.out.cards[static_cast<std::size_t>(sum.dst)];
   const std::size_t shown = m.view.shown(sum.chunk);
   if (shown >= to.cells.size()) return SumBox();
   const Rect cell = to.cells[shown].box;
   const bool around = sum.dst < sum.src;
   const float gap = m.out.cards.size() > 1 ? m.out.cards[1].box.x - m.out.cards[0].box.right() : 0;
   if (gap >= 100 && !around) {
-    SumBox box = fit_sum(m.view, sum, {(from.box.right() + to.box.x) / 2, cell.center().y}, {gap - 16, std::max(cell.h + 14, 92.0f)},
-                         20, m.smallest, m.measure);
+    SumBox box = fit_sum(m.view, sum, {(from.box.right() + to.box.x) / 2, cell.center().y},
+                         {gap - 16, std::max(cell.h + 14, 92.0f)}, 20, m.smallest, m.measure);
     box.points = Heading::Right;
     return box;
   }
@@ -449,7 +512,8 @@ void place_sums(Making& m) {
       } else if (m.out.form == Form::Star) {
         const Rect root = m.out.cards[static_cast<std::size_t>(m.view.root)].box;
         if (m.out.sums.empty())
-          box = fit_sum(m.view, sum, {root.center().x, root.y - 46}, {root.w + 130, 68}, 22, m.smallest, m.measure);
+          box = fit_sum(m.view, sum, {root.center().x, root.y - 46}, {root.w + 130, 68}, 22, m.smallest,
+                        m.measure);
         box.points = Heading::Down;
       } else if (m.out.form == Form::Squares) {
         const Rect c = m.out.close_up;
@@ -504,7 +568,8 @@ Vec2 Path::direction(float p) const {
 }
 
 const LinkBox* RingLayout::link(int src, int dst) const {
-  const auto found = std::find_if(links.begin(), links.end(), [&](const LinkBox& l) { return l.src == src && l.dst == dst; });
+  const auto found = std::find_if(links.begin(), links.end(),
+                                  [&](const LinkBox& l) { return l.src == src && l.dst == dst; });
   return found == links.end() ? nullptr : &*found;
 }
 
@@ -516,10 +581,12 @@ Path transfer_path(const RingLayout& layout, int src, int dst, std::size_t shown
     std::reverse(path.points.begin(), path.points.end());
     return path;
   }
-  return straight(layout.cards[static_cast<std::size_t>(src)].box, layout.cards[static_cast<std::size_t>(dst)].box);
+  return straight(layout.cards[static_cast<std::size_t>(src)].box,
+                  layout.cards[static_cast<std::size_t>(dst)].box);
 }
 
-RingLayout make_layout(const RingView& view, Rect stage, const TextMeasurer& measure, const LayoutOptions& options) {
+RingLayout make_layout(const RingView& view, Rect stage, const TextMeasurer& measure,
+                       const LayoutOptions& options) {
   RingLayout out;
   const Vec2 least = options.presenter ? kPresenterFigure : kFigure;
   out.k = std::max(.1f, std::min(stage.w / least.x, stage.h / least.y));
@@ -528,16 +595,28 @@ RingLayout make_layout(const RingView& view, Rect stage, const TextMeasurer& mea
   const float legend = options.presenter ? kTop : kLegend;
   out.legend_y = options.presenter ? 0 : out.size.y - 24;
   out.form = form_of(view, options);
-  Making m{.view = view, .options = options, .measure = measure, .out = out,
+  Making m{.view = view,
+           .options = options,
+           .measure = measure,
+           .out = out,
            .area = {kMargin, kTop, out.size.x - 2 * kMargin, out.size.y - kTop - legend},
            .smallest = (options.presenter ? 28.0f : 13.0f) / out.k};
   switch (out.form) {
-    case Form::Message: return out;
+    case Form::Message:
+      return out;
     case Form::OneNumber:
-    case Form::Cards: place_ring_cards(m); break;
-    case Form::Star: place_star(m); break;
-    case Form::Squares: place_squares(m); break;
-    case Form::Columns: place_columns(m); break;
+    case Form::Cards:
+      place_ring_cards(m);
+      break;
+    case Form::Star:
+      place_star(m);
+      break;
+    case Form::Squares:
+      place_squares(m);
+      break;
+    case Form::Columns:
+      place_columns(m);
+      break;
   }
   place_tiles(m);
   place_sums(m);

@@ -1,7 +1,8 @@
-// Places for everything of the AllReduce figure: a pure function of the view, the room and measured text. No ImGui.
+// Places for everything of the AllReduce figure: a pure function of the view, the room and measured text. No
+// ImGui.
 //
-// Coordinates are those of the figure: at least 880 × 588, scaled evenly by `k` into the stage. Text that would be
-// smaller than 13 pixels is left out: labels first, numbers last.
+// Coordinates are those of the figure: at least 880 × 588, scaled evenly by `k` into the stage. Text that
+// would be smaller than 13 pixels is left out: labels first, numbers last.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ enum class Form : std::uint8_t {
 struct LayoutOptions {
   bool row = false;
   bool presenter = false;
-  int close_up = 0;      // Squares: the rank whose numbers are shown
+  int close_up = 0;       // Squares: the rank whose numbers are shown
   bool show_sums = true;  // false while it plays too fast to read
 };
 
@@ -62,9 +63,9 @@ struct CellBox {
 struct CardBox {
   int rank = 0;
   Rect box{};
-  bool header = false;           // room for the tag and what the rank does
+  bool header = false;  // room for the tag and what the rank does
   float tag_size = 14;
-  std::vector<CellBox> cells{};    // over view.chunks; empty in Squares
+  std::vector<CellBox> cells{};  // over view.chunks; empty in Squares
 };
 
 struct LinkBox {
@@ -76,21 +77,22 @@ struct LinkBox {
 };
 
 /// Keys of the captions under a sum: arrived, own, new.
-inline constexpr std::string_view kSumCaptions[3] = {"allreduce.sum.arrived", "allreduce.sum.own", "allreduce.sum.new"};
+inline constexpr std::string_view kSumCaptions[3] = {"allreduce.sum.arrived", "allreduce.sum.own",
+                                                     "allreduce.sum.new"};
 
 enum class Heading : std::uint8_t { None, Right, Left, Down, Up };
 
 struct SumBox {
-  Rect box{};                    // w = 0: not drawn (no room, or too fast)
-  bool column = false;         // written one under the other
+  Rect box{};           // w = 0: not drawn (no room, or too fast)
+  bool column = false;  // written one under the other
   bool captions = false, bars = false;
-  float size = 25;             // of the numbers
+  float size = 25;  // of the numbers
   float segment_width = 42, segment_height = 8, pad = 14;
-  float widths[3] = {};        // arrived, own, new
+  float widths[3] = {};  // arrived, own, new
   Heading points = Heading::None;
   std::string texts[3]{};
   bool cut = false;
-  std::string op{};              // "+", "×", "min", "max"
+  std::string op{};  // "+", "×", "min", "max"
 };
 
 struct TileBox {
@@ -98,8 +100,8 @@ struct TileBox {
   CellContent content{};
   bool label = false, bar = false;
   Vec2 direction{};
-  float tail = 0;    // its length
-  Rect note{};         // "67 %": beside the tile; w = 0: none
+  float tail = 0;  // its length
+  Rect note{};     // "67 %": beside the tile; w = 0: none
   bool note_right_aligned = false;
 };
 
@@ -115,7 +117,7 @@ struct RingLayout {
   Vec2 dial;
   float dial_radius = 0;  // 0: no dial, then `progress` is a bar
   Rect progress;
-  Rect close_up;          // Squares
+  Rect close_up;  // Squares
   int close_up_rank = -1;
   std::vector<CellBox> close_up_cells;
   float legend_y = 0;
@@ -123,17 +125,20 @@ struct RingLayout {
   const LinkBox* link(int src, int dst) const;
 };
 
-RingLayout make_layout(const RingView& view, Rect stage, const TextMeasurer& measure, const LayoutOptions& options);
+RingLayout make_layout(const RingView& view, Rect stage, const TextMeasurer& measure,
+                       const LayoutOptions& options);
 
-/// The path of a transfer of `chunk` (its place among the shown ones) from src to dst, also where no link is drawn.
+/// The path of a transfer of `chunk` (its place among the shown ones) from src to dst, also where no link is
+/// drawn.
 Path transfer_path(const RingLayout& layout, int src, int dst, std::size_t shown);
 
-/// Numbers in a box: the largest size from `largest` down at which all fit; two lines for one long number; a heat map
-/// or nothing for many.
-CellContent fit_numbers(const Numbers& numbers, Rect box, float largest, float smallest, const TextMeasurer& measure);
+/// Numbers in a box: the largest size from `largest` down at which all fit; two lines for one long number; a
+/// heat map or nothing for many.
+CellContent fit_numbers(const Numbers& numbers, Rect box, float largest, float smallest,
+                        const TextMeasurer& measure);
 
 /// The addition as a card no wider and higher than the room, around `center`.
-SumBox fit_sum(const RingView& view, const SumView& sum, Vec2 center, Vec2 room, float largest, float smallest,
-               const TextMeasurer& measure);
+SumBox fit_sum(const RingView& view, const SumView& sum, Vec2 center, Vec2 room, float largest,
+               float smallest, const TextMeasurer& measure);
 
 }  // namespace ringside::app

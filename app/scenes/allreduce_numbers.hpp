@@ -24,8 +24,8 @@ struct Numbers {
 };
 
 Numbers numbers_of(const sim::Sample& sample);
-/// Elements [offset, offset + count) of a sample that covers a whole tensor; without values where the sample does
-/// not hold them.
+/// Elements [offset, offset + count) of a sample that covers a whole tensor; without values where the sample
+/// does not hold them.
 Numbers slice_of(const sim::Sample& sample, std::int64_t offset, std::int64_t count);
 Numbers numbers_of(std::vector<sim::Scalar> values);
 

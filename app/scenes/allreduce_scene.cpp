@@ -1,4 +1,5 @@
-// The AllReduce scene: a ring of GPUs with their numbers, what flies between them, and each addition where it happens.
+// The AllReduce scene: a ring of GPUs with their numbers, what flies between them, and each addition where it
+// happens.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -12,8 +13,9 @@
 namespace ringside::app {
 namespace {
 
-constexpr std::int64_t kReadableNumbers = std::int64_t{1} << 22;  // of all ranks, made again to read single elements
-constexpr double kTooFast = 4;  // ring steps a second from which on sums are not shown
+constexpr std::int64_t kReadableNumbers = std::int64_t{1}
+                                          << 22;  // of all ranks, made again to read single elements
+constexpr double kTooFast = 4;                    // ring steps a second from which on sums are not shown
 constexpr const char* kEditPopup = "allreduce.cell";
 
 /// Reads single elements of big tensors: from the inputs along the schedule.
@@ -38,7 +40,8 @@ class Elements {
   }
   std::optional<sim::Scalar> read(int rank, std::int64_t element, int after_transfer) const {
     if (!schedule_ || static_cast<std::size_t>(rank) >= inputs_.size()) return std::nullopt;
-    const std::size_t done = after_transfer < 0 ? 0 : place_of(table_->all()[static_cast<std::size_t>(after_transfer)]) + 1;
+    const std::size_t done =
+        after_transfer < 0 ? 0 : place_of(table_->all()[static_cast<std::size_t>(after_transfer)]) + 1;
     return sim::element_after(*schedule_, op_, inputs_, rank, element, done);
   }
 
@@ -46,9 +49,12 @@ class Elements {
   /// Where a recorded transfer stands in the schedule.
   std::size_t place_of(const TransferRecord& r) const {
     const auto& all = schedule_->transfers;
-    const auto first = std::lower_bound(all.begin(), all.end(), r.step, [](const sim::Transfer& t, std::uint32_t step) { return t.step < step; });
+    const auto first =
+        std::lower_bound(all.begin(), all.end(), r.step,
+                         [](const sim::Transfer& t, std::uint32_t step) { return t.step < step; });
     for (auto at = first; at != all.end() && at->step == r.step; ++at)
-      if (at->chunk == r.chunk && at->src == r.src && at->dst == r.dst) return static_cast<std::size_t>(at - all.begin());
+      if (at->chunk == r.chunk && at->src == r.src && at->dst == r.dst)
+        return static_cast<std::size_t>(at - all.begin());
     return 0;
   }
 
@@ -69,12 +75,15 @@ class AllReduceScene : public Scene {
     reader_ = nullptr;
     if (big) {
       elements_.open(ctx, table_);
-      reader_ = [this](int rank, std::int64_t element, int after) { return elements_.read(rank, element, after); };
+      reader_ = [this](int rank, std::int64_t element, int after) {
+        return elements_.read(rank, element, after);
+      };
     }
     ring_ = make_view(ctx.trace, frame, table_, {.tensor = figure_.tensor, .element = reader_});
     const int close_up = ctx.selection.rank >= 0 ? ctx.selection.rank : 0;
-    layout_ = make_layout(ring_, {0, 0, ctx.stage.x, ctx.stage.y}, ctx.measure,
-                          {.row = figure_.row, .presenter = ctx.presenter, .close_up = close_up, .show_sums = !too_fast(ctx)});
+    layout_ = make_layout(
+        ring_, {0, 0, ctx.stage.x, ctx.stage.y}, ctx.measure,
+        {.row = figure_.row, .presenter = ctx.presenter, .close_up = close_up, .show_sums = !too_fast(ctx)});
   }
 
   void draw(View& view) override {
@@ -113,7 +122,8 @@ class AllReduceScene : public Scene {
 
   std::string caption_detail(const SceneContext&) const override {
     if (ring_.kind != ViewKind::Chunks) return {};
-    return tr("allreduce.log.done", {std::to_string(ring_.transfers_done), std::to_string(ring_.transfers_total)});
+    return tr("allreduce.log.done",
+              {std::to_string(ring_.transfers_done), std::to_string(ring_.transfers_total)});
   }
 
  private:
@@ -134,8 +144,8 @@ class AllReduceScene : public Scene {
     double since = 0;
   };
 
-  /// The frame of the playhead, or, just after a step, of a moment on the way to it. Scrubbing and playing are shown as
-  /// they are.
+  /// The frame of the playhead, or, just after a step, of a moment on the way to it. Scrubbing and playing
+  /// are shown as they are.
   const sim::Frame& frame_to_show(const SceneContext& ctx) {
     constexpr double kSeconds = .9;
     const bool other = ctx.generation != seen_generation_;
@@ -150,7 +160,10 @@ class AllReduceScene : public Scene {
     if (now != before) {
       const bool stepped = ctx.playhead.mode == sim::PlayMode::Paused && now > before &&
                            sim::next_time(ctx.trace, ctx.playhead.unit, before) == now;
-      step_ = {.moving = stepped && ctx.now > 0, .from = step_.moving && stepped ? shown_t_ : before, .to = now, .since = ctx.now};
+      step_ = {.moving = stepped && ctx.now > 0,
+               .from = step_.moving && stepped ? shown_t_ : before,
+               .to = now,
+               .since = ctx.now};
     }
     if (step_.moving && ctx.playhead.mode != sim::PlayMode::Paused) step_ = {};
     double x = step_.moving ? (ctx.now - step_.since) / kSeconds : 1;
@@ -165,7 +178,8 @@ class AllReduceScene : public Scene {
   }
 
   bool too_fast(const SceneContext& ctx) const {
-    if (ctx.playhead.mode != sim::PlayMode::Playing || ring_.steps == 0 || ring_.ended <= ring_.started) return false;
+    if (ctx.playhead.mode != sim::PlayMode::Playing || ring_.steps == 0 || ring_.ended <= ring_.started)
+      return false;
     const double per_step = static_cast<double>(ring_.ended - ring_.started) / ring_.steps;
     return ctx.playhead.speed * 1e9 / per_step > kTooFast;
   }
@@ -184,11 +198,16 @@ class AllReduceScene : public Scene {
     constexpr std::int64_t kMost = 8;
     const auto chunk = static_cast<std::uint32_t>(answer.clicked_chunk);
     const sim::Chunk& part = ring_.info.chunks.chunks[chunk];
-    if (part.count == 0 || part.count > kMost || view.ctx.scenario->tensor.values == sim::ValueSource::None) return;
+    if (part.count == 0 || part.count > kMost || view.ctx.scenario->tensor.values == sim::ValueSource::None)
+      return;
     const auto inputs = input_texts(*view.ctx.scenario, answer.clicked_rank, part);
     if (inputs.empty()) return;
-    cell_ = {.rank = answer.clicked_rank, .offset = part.offset, .count = part.count, .texts = inputs,
-             .anchor = *answer.clicked_box, .chunk = chunk};
+    cell_ = {.rank = answer.clicked_rank,
+             .offset = part.offset,
+             .count = part.count,
+             .texts = inputs,
+             .anchor = *answer.clicked_box,
+             .chunk = chunk};
     view.ui.open_popup(kEditPopup);
     view.ui.keep_moving();
   }
@@ -216,17 +235,23 @@ class AllReduceScene : public Scene {
     const sim::DType dtype = view.ctx.scenario->tensor.dtype;
     view.ui.popup(kEditPopup, cell_.anchor, {236, h}, [this, ui, dtype, row](Rect box) {
       Canvas& c = ui->canvas();
-      c.text({box.x + 14, box.y + 22}, tr("allreduce.edit.own_title", {parts::rank_name(cell_.rank), chunk_name(cell_.chunk)}),
+      c.text({box.x + 14, box.y + 22},
+             tr("allreduce.edit.own_title", {parts::rank_name(cell_.rank), chunk_name(cell_.chunk)}),
              {.size = 14, .color = c.theme().t2, .face = Face::Bold, .max_width = box.w - 20});
       float y = box.y + 40;
       for (std::size_t i = 0; i < cell_.texts.size(); ++i) {
-        c.text({box.x + 14, y + row / 2 - 2}, "[" + std::to_string(cell_.offset + static_cast<std::int64_t>(i)) + "]", {.size = 14, .color = c.theme().t3});
+        c.text({box.x + 14, y + row / 2 - 2},
+               "[" + std::to_string(cell_.offset + static_cast<std::int64_t>(i)) + "]",
+               {.size = 14, .color = c.theme().t3});
         const std::string id = "allreduce.cell.value" + std::to_string(i);
-        if (ui->text_field(id, {box.x + 76, y, box.w - 90, row - 5}, cell_.texts[i], 16, tr("allreduce.edit.value_explain")))
+        if (ui->text_field(id, {box.x + 76, y, box.w - 90, row - 5}, cell_.texts[i], 16,
+                           tr("allreduce.edit.value_explain")))
           commit(i, dtype);
         y += row;
       }
-      if (cell_.bad) c.text({box.x + 14, y + 8}, tr("allreduce.edit.not_a_number"), {.size = 14, .color = c.theme().stall_text});
+      if (cell_.bad)
+        c.text({box.x + 14, y + 8}, tr("allreduce.edit.not_a_number"),
+               {.size = 14, .color = c.theme().stall_text});
     });
   }
 
@@ -240,8 +265,9 @@ class AllReduceScene : public Scene {
     sim::append_scalar(text, *value);
     cell_.texts[i] = text;
     const sim::Scalar number = *value;
-    pending_.push_back(edit::action_for("R" + std::to_string(rank) + "[" + std::to_string(element) + "]=" + text,
-                                        [rank, element, number](sim::Scenario& s) { edit::set_value(s, rank, element, number); }));
+    pending_.push_back(edit::action_for(
+        "R" + std::to_string(rank) + "[" + std::to_string(element) + "]=" + text,
+        [rank, element, number](sim::Scenario& s) { edit::set_value(s, rank, element, number); }));
   }
 
   void emit_pending(View& view) {

@@ -64,9 +64,8 @@ void TransferTable::rebuild(const sim::Trace& trace) {
     out_of_[{r.src, r.chunk}].push_back(i);
   }
   for (auto& [place, list] : into_) {
-    std::stable_sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return records_[a].step < records_[b].step;
-    });
+    std::stable_sort(list.begin(), list.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return records_[a].step < records_[b].step; });
     for (std::size_t i = 1; i < list.size(); ++i) records_[list[i]].own = records_[list[i - 1]].after;
   }
 }
@@ -92,7 +91,8 @@ std::pair<std::size_t, std::size_t> TransferTable::of_step(std::uint32_t step) c
   const auto less = [](const TransferRecord& r, std::uint32_t s) { return r.step < s; };
   const auto first = std::lower_bound(records_.begin(), records_.end(), step, less);
   const auto last = std::lower_bound(first, records_.end(), step + 1, less);
-  return {static_cast<std::size_t>(first - records_.begin()), static_cast<std::size_t>(last - records_.begin())};
+  return {static_cast<std::size_t>(first - records_.begin()),
+          static_cast<std::size_t>(last - records_.begin())};
 }
 
 }  // namespace ringside::app

@@ -1,5 +1,5 @@
-// Every transfer of one collective as the trace tells it: begin, arrival, end, and the numbers before and after.
-// Built once and extended when the trace grows; frames are looked up in it.
+// Every transfer of one collective as the trace tells it: begin, arrival, end, and the numbers before and
+// after. Built once and extended when the trace grows; frames are looked up in it.
 #pragma once
 
 #include <array>
@@ -25,7 +25,8 @@ struct TransferRecord {
 
 class TransferTable {
  public:
-  /// Makes the table that of `coll`; cheap when nothing changed. `revision` changes when the trace was replaced.
+  /// Makes the table that of `coll`; cheap when nothing changed. `revision` changes when the trace was
+  /// replaced.
   void update(const sim::Trace& trace, std::uint32_t coll, std::uint64_t revision);
 
   /// Ordered by (step, src, channel, loop, chunk).

@@ -78,8 +78,8 @@ CellState at_rest(int contributions, int world) {
   return contributions == 1 ? CellState::Own : CellState::Partial;
 }
 
-/// What counts as begun: a flight that starts at this very moment has not left yet, so that the end of a ring step
-/// shows what that step did.
+/// What counts as begun: a flight that starts at this very moment has not left yet, so that the end of a ring
+/// step shows what that step did.
 bool has_left(const sim::Flight& flight, std::int64_t t) {
   return flight.start < t;
 }
@@ -232,7 +232,8 @@ void set_cells(RingView& view, const Moment& m) {
       view.cells.push_back(std::move(cell));
     }
   }
-  const double all = static_cast<double>(view.world) * static_cast<double>(std::max<std::size_t>(1, view.chunks.size()));
+  const double all =
+      static_cast<double>(view.world) * static_cast<double>(std::max<std::size_t>(1, view.chunks.size()));
   for (int r = 0; r < view.world; ++r) {
     double sum = 0;
     for (std::size_t c = 0; c < view.chunks.size(); ++c) sum += view.cell(r, c).contribution_count;
@@ -246,9 +247,10 @@ void set_flights(RingView& view, const Moment& m) {
     const sim::Chunk& chunk = view.info.chunks.chunks[f.chunk];
     if (chunk.count == 0 || !has_left(f, t) || (f.arrive >= 0 && f.arrive <= t)) continue;
     FlightView out{.src = f.src, .dst = f.dst, .chunk = f.chunk, .step = f.step, .channel = f.channel};
-    out.progress = f.arrive > f.start
-                       ? static_cast<float>(static_cast<double>(t - f.start) / static_cast<double>(f.arrive - f.start))
-                       : -1.0f;
+    out.progress =
+        f.arrive > f.start
+            ? static_cast<float>(static_cast<double>(t - f.start) / static_cast<double>(f.arrive - f.start))
+            : -1.0f;
     out.reduces = f.reduces;
     out.contributions = f.contributions;
     out.numbers = numbers_at(m, f.src, chunk, f.sample, m.table.last_into(f.src, f.chunk, f.start));
@@ -276,7 +278,8 @@ SumView make_sum(const RingView& view, const Moment& m, const TransferRecord& r,
   std::uint64_t own = bit(r.dst);
   if (r.own != kNone)
     for (const TransferRecord& before_it : m.table.all())
-      if (before_it.dst == r.dst && before_it.chunk == r.chunk && before_it.reduces && before_it.step < r.step)
+      if (before_it.dst == r.dst && before_it.chunk == r.chunk && before_it.reduces &&
+          before_it.step < r.step)
         own |= bit(before_it.src);
   sum.own_from = own;
   sum.arrived_from = view.cell(r.dst, shown).contributions & ~own;
@@ -287,7 +290,8 @@ void set_sums(RingView& view, const Moment& m) {
   const std::int64_t t = m.frame.t;
   std::map<std::pair<int, int>, const TransferRecord*> last_on_link;
   for (const TransferRecord& r : m.table.all())
-    if (view.info.chunks.chunks[r.chunk].count > 0 && r.start >= 0 && r.start < t) last_on_link[{r.src, r.dst}] = &r;
+    if (view.info.chunks.chunks[r.chunk].count > 0 && r.start >= 0 && r.start < t)
+      last_on_link[{r.src, r.dst}] = &r;
   std::uint32_t newest = 0;
   for (const auto& [link, r] : last_on_link) {
     if (r->sample == kNone) continue;
@@ -307,7 +311,8 @@ void set_sums(RingView& view, const Moment& m) {
     view.ranks[static_cast<std::size_t>(r->dst)].activities.insert(
         view.ranks[static_cast<std::size_t>(r->dst)].activities.begin(), {Doing::Adds, r->chunk});
   }
-  std::stable_sort(view.sums.begin(), view.sums.end(), [](const SumView& a, const SumView& b) { return a.hot > b.hot; });
+  std::stable_sort(view.sums.begin(), view.sums.end(),
+                   [](const SumView& a, const SumView& b) { return a.hot > b.hot; });
 }
 
 void set_progress(RingView& view, const Moment& m) {
@@ -338,8 +343,10 @@ void set_progress(RingView& view, const Moment& m) {
     if (to < 0) break;
   }
   view.step_progress =
-      to > from ? std::clamp(static_cast<float>(static_cast<double>(t - from) / static_cast<double>(to - from)), 0.0f, 1.0f)
-                : (to >= 0 && t >= to ? 1.0f : 0.5f);
+      to > from
+          ? std::clamp(static_cast<float>(static_cast<double>(t - from) / static_cast<double>(to - from)),
+                       0.0f, 1.0f)
+          : (to >= 0 && t >= to ? 1.0f : 0.5f);
 }
 
 /// The goal: the finished sum, and what the op makes of it, as the trace's future or the inputs say.
@@ -367,7 +374,8 @@ void set_goal(RingView& view, const Moment& m) {
 
 std::size_t RingView::shown(std::uint32_t chunk) const {
   const auto found = std::lower_bound(chunks.begin(), chunks.end(), chunk);
-  return found != chunks.end() && *found == chunk ? static_cast<std::size_t>(found - chunks.begin()) : chunks.size();
+  return found != chunks.end() && *found == chunk ? static_cast<std::size_t>(found - chunks.begin())
+                                                  : chunks.size();
 }
 
 RingView make_view(const sim::Trace& trace, const sim::Frame& frame, const TransferTable& table,

@@ -1,5 +1,5 @@
-// What the AllReduce scene shows at one time, in words and numbers and without places: a function of the Trace and a
-// Frame. Layout gives it places, the figure draws it.
+// What the AllReduce scene shows at one time, in words and numbers and without places: a function of the
+// Trace and a Frame. Layout gives it places, the figure draws it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ struct Sentence {
 
 /// One element on demand: the value that a rank works with in a place after its transfer (index into
 /// TransferTable::all(), -1 = its input). Nothing where the inputs are not at hand (live, imports).
-using ElementReader = std::function<std::optional<sim::Scalar>(int rank, std::int64_t element, int after_transfer)>;
+using ElementReader =
+    std::function<std::optional<sim::Scalar>(int rank, std::int64_t element, int after_transfer)>;
 
 struct ViewOptions {
   bool tensor = false;  // what a debugger on that rank would see, instead of what is in transit
@@ -78,10 +79,10 @@ struct RankView {
 };
 
 enum class ViewKind : std::uint8_t {
-  Empty,      // no collective on stage yet
-  Single,     // one GPU
-  Hidden,     // ring steps are not visible
-  TooMany,    // more ranks than have cells
+  Empty,    // no collective on stage yet
+  Single,   // one GPU
+  Hidden,   // ring steps are not visible
+  TooMany,  // more ranks than have cells
   Chunks,
 };
 
@@ -101,10 +102,10 @@ struct RingView {
   std::vector<RankView> ranks;
   std::vector<CellView> cells;  // rank-major over `chunks`
   std::vector<FlightView> flights;
-  std::vector<SumView> sums;  // hot ones first
+  std::vector<SumView> sums;                        // hot ones first
   std::vector<std::pair<int, int>> poisoned_links;  // the last chunk that took this link held NaN or infinity
   std::vector<Sentence> now;
-  Numbers goal_sum, goal_result;  // of the first shown elements; empty: not known
+  Numbers goal_sum, goal_result;                          // of the first shown elements; empty: not known
   std::uint32_t transfers_done = 0, transfers_total = 0;  // without empty chunks
 
   const CellView& cell(int rank, std::size_t shown) const {

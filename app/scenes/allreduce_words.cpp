@@ -16,10 +16,14 @@ bool one_each(const SumView& sum) {
 
 const char* key_of_one_sum(sim::ReduceOp op) {
   switch (op) {
-    case sim::ReduceOp::Prod: return "allreduce.now.one_prod";
-    case sim::ReduceOp::Min: return "allreduce.now.one_min";
-    case sim::ReduceOp::Max: return "allreduce.now.one_max";
-    default: return "allreduce.now.one_sum";
+    case sim::ReduceOp::Prod:
+      return "allreduce.now.one_prod";
+    case sim::ReduceOp::Min:
+      return "allreduce.now.one_min";
+    case sim::ReduceOp::Max:
+      return "allreduce.now.one_max";
+    default:
+      return "allreduce.now.one_sum";
   }
 }
 
@@ -53,20 +57,24 @@ std::vector<Sentence> about_flights(const RingView& view) {
   if (view.flights.empty()) return {};
   const FlightView& first = view.flights[0];
   if (view.flights.size() > 1)
-    return {{view.reducing ? "allreduce.now.flying" : "allreduce.now.flying_sums", {std::to_string(view.flights.size())}}};
+    return {{view.reducing ? "allreduce.now.flying" : "allreduce.now.flying_sums",
+             {std::to_string(view.flights.size())}}};
   if (first.numbers.values.size() == 1) {
     const char* key = first.reduces ? "allreduce.now.passes" : "allreduce.now.passes_sum";
     return {{key, {rank_word(first.src), number_text(first.numbers.values[0]), rank_word(first.dst)}}};
   }
-  return {{"allreduce.now.passes_chunk", {rank_word(first.src), "c" + std::to_string(first.chunk), rank_word(first.dst)}}};
+  return {{"allreduce.now.passes_chunk",
+           {rank_word(first.src), "c" + std::to_string(first.chunk), rank_word(first.dst)}}};
 }
 
 std::vector<Sentence> about_the_end(const RingView& view) {
   if (view.divided && view.divides && view.one_number && view.goal_sum.count == 1)
     return {{"allreduce.now.divided_one",
-             {number_text(view.goal_sum.values[0]), std::to_string(view.world), number_text(view.goal_result.values[0])}}};
+             {number_text(view.goal_sum.values[0]), std::to_string(view.world),
+              number_text(view.goal_result.values[0])}}};
   if (view.divided && view.divides) return {{"allreduce.now.divided", {std::to_string(view.world)}}};
-  const bool divides_now = std::any_of(view.ranks.begin(), view.ranks.end(), [](const RankView& r) { return r.dividing; });
+  const bool divides_now =
+      std::any_of(view.ranks.begin(), view.ranks.end(), [](const RankView& r) { return r.dividing; });
   if (view.divides && divides_now) return {{"allreduce.now.divides", {std::to_string(view.world)}}};
   return {{"allreduce.now.done", {}}};
 }
@@ -89,11 +97,16 @@ std::vector<Sentence> about_entering(const RingView& view) {
 
 std::vector<Sentence> now_sentences(const RingView& view) {
   switch (view.kind) {
-    case ViewKind::Empty: return {{"allreduce.now.empty", {}}};
-    case ViewKind::Single: return {{"allreduce.now.single", {}}};
-    case ViewKind::Hidden: return {{"allreduce.now.hidden", {}}};
-    case ViewKind::TooMany: return {{"allreduce.now.too_many", {std::to_string(view.world)}}};
-    case ViewKind::Chunks: break;
+    case ViewKind::Empty:
+      return {{"allreduce.now.empty", {}}};
+    case ViewKind::Single:
+      return {{"allreduce.now.single", {}}};
+    case ViewKind::Hidden:
+      return {{"allreduce.now.hidden", {}}};
+    case ViewKind::TooMany:
+      return {{"allreduce.now.too_many", {std::to_string(view.world)}}};
+    case ViewKind::Chunks:
+      break;
   }
   std::vector<Sentence> out = about_sums(view);
   if (view.one_number && out.size() == 1 && view.sums.size() == 1 && view.sums[0].result.values.size() == 1 &&
@@ -106,11 +119,13 @@ std::vector<Sentence> now_sentences(const RingView& view) {
   if (view.done) return about_the_end(view);
   if (view.ring_step == 0) return about_entering(view);
   const bool all_here = view.transfers_done >= view.transfers_total;
-  return {{all_here ? "allreduce.now.all_here" : "allreduce.now.step_done", {std::to_string(view.ring_step)}}};
+  return {
+      {all_here ? "allreduce.now.all_here" : "allreduce.now.step_done", {std::to_string(view.ring_step)}}};
 }
 
 Sentence phase_name(const RingView& view) {
-  if (view.done && view.divided && view.divides) return {"allreduce.phase.divided", {std::to_string(view.world)}};
+  if (view.done && view.divided && view.divides)
+    return {"allreduce.phase.divided", {std::to_string(view.world)}};
   if (view.done) return {"allreduce.phase.done", {}};
   if (view.ring_step == 0) return {"allreduce.phase.start", {}};
   if (!view.ring) return {view.reducing ? "allreduce.phase.reduce" : "allreduce.phase.broadcast", {}};

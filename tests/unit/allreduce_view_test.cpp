@@ -1,5 +1,5 @@
-// What the AllReduce scene shows at a time, and where: numbers, contributions, flights half way at half time, nothing
-// outside, nothing overlapping. Without a window.
+// What the AllReduce scene shows at a time, and where: numbers, contributions, flights half way at half time,
+// nothing outside, nothing overlapping. Without a window.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,8 +28,8 @@ sim::Sample sample_of_values(std::vector<double> values) {
   return sim::sample_of(tensor);
 }
 
-/// The trace of a picture: four ranks, four numbers each, ring steps in NCCL's order; links 0-1 and 2-3 take 3.4 μs, the
-/// others 5.7 μs, one chunk at a time; an addition takes 0.3 μs.
+/// The trace of a picture: four ranks, four numbers each, ring steps in NCCL's order; links 0-1 and 2-3
+/// take 3.4 μs, the others 5.7 μs, one chunk at a time; an addition takes 0.3 μs.
 struct Picture {
   static constexpr int kRanks = 4;
   std::vector<std::vector<double>> values{{2, 1, 10, 4}, {4, 3, 20, 0}, {6, 5, 30, -1}, {8, 7, 40, 9}};
@@ -53,8 +53,11 @@ struct Picture {
     coll = trace.add_collective(info);
     for (int r = 0; r < kRanks; ++r) {
       sim::Event tensor = event(r, sim::EventType::TensorValues, 0);
-      tensor.tensor = {trace.intern("input"), trace.add_shape(sim::Shape{{4}}), trace.add_sample(sample_of_values(values[static_cast<std::size_t>(r)])),
-                       sim::DType::Float32, {}};
+      tensor.tensor = {trace.intern("input"),
+                       trace.add_shape(sim::Shape{{4}}),
+                       trace.add_sample(sample_of_values(values[static_cast<std::size_t>(r)])),
+                       sim::DType::Float32,
+                       {}};
       trace.emit(tensor);
       sim::Event enqueued = event(r, sim::EventType::CollectiveEnqueued, 0);
       enqueued.collective = sim::CollectivePayload{};
@@ -73,7 +76,8 @@ struct Picture {
     return e;
   }
 
-  void ring_event(int rank, sim::EventType type, std::int64_t t, std::uint32_t step, std::uint32_t chunk, int peer, double value) {
+  void ring_event(int rank, sim::EventType type, std::int64_t t, std::uint32_t step, std::uint32_t chunk,
+                  int peer, double value) {
     sim::Event e = event(rank, type, t);
     e.ring = {coll, 0, 0, step, chunk, peer, trace.add_sample(sample_of_values({value}))};
     trace.emit(e);
@@ -95,7 +99,8 @@ struct Picture {
         const int s = static_cast<int>(step) - 1, shift = step <= 3 ? r - 1 - s : r - (s - 3);
         const auto chunk = static_cast<std::uint32_t>(((shift % kRanks) + kRanks) % kRanks);
         const int dst = (r + 1) % kRanks;
-        const std::int64_t start = std::max(free[r], ready[r][chunk]), arrive = start + link[r], done = arrive + (step <= 3 ? 300 : 0);
+        const std::int64_t start = std::max(free[r], ready[r][chunk]), arrive = start + link[r],
+                           done = arrive + (step <= 3 ? 300 : 0);
         const double travels = now[static_cast<std::size_t>(r)][chunk];
         const double after = step <= 3 ? travels + now[static_cast<std::size_t>(dst)][chunk] : travels;
         ring_event(r, sim::EventType::RingStepBegin, start, step, chunk, dst, travels);
@@ -204,12 +209,16 @@ TEST(AllReduceView, ALiveFlightMakesNoClaimOfItsPlace) {
   EXPECT_TRUE(view.goal_sum.values.empty());
 }
 
-// --- simulated worlds ------------------------------------------------------------------------------------------------
+// --- simulated worlds
+// ------------------------------------------------------------------------------------------------
 
-sim::Scenario scenario_of(int world, std::int64_t count, std::string_view more = {}, std::string_view values = "\"index\"") {
-  const std::string text = "title = \"test\"\n[cluster]\nnodes = 1\ngpus_per_node = " + std::to_string(world) + "\n[tensor]\nshape = [" +
-                           std::to_string(count) + "]\ndtype = \"float32\"\nvalues = " + std::string(values) +
-                           "\n[collective]\nreduce = \"300ns\"\n" + std::string(more);
+sim::Scenario scenario_of(int world, std::int64_t count, std::string_view more = {},
+                          std::string_view values = "\"index\"") {
+  const std::string text =
+      "title = \"test\"\n[cluster]\nnodes = 1\ngpus_per_node = " + std::to_string(world) +
+      "\n[tensor]\nshape = [" + std::to_string(count) +
+      "]\ndtype = \"float32\"\nvalues = " + std::string(values) + "\n[collective]\nreduce = \"300ns\"\n" +
+      std::string(more);
   auto parsed = sim::parse_scenario(text, "test.toml");
   EXPECT_TRUE(parsed) << parsed.error().message();
   return *parsed;
@@ -219,7 +228,8 @@ struct Shown {
   sim::Simulation simulation;
   sim::FrameSource source;
   TransferTable table;
-  explicit Shown(const sim::Scenario& scenario) : simulation(sim::simulate(scenario)), source(simulation.trace) {}
+  explicit Shown(const sim::Scenario& scenario)
+      : simulation(sim::simulate(scenario)), source(simulation.trace) {}
   RingView at(double share) {
     const auto t = static_cast<std::int64_t>(share * static_cast<double>(simulation.trace.end_time()));
     const sim::Frame& frame = source.frame_at(t);
@@ -265,21 +275,26 @@ Rect text_box(const PlacedText& text) {
 }
 
 bool overlap(Rect a, Rect b) {
-  return std::min(a.right(), b.right()) - std::max(a.x, b.x) > 1 && std::min(a.bottom(), b.bottom()) - std::max(a.y, b.y) > 1;
+  return std::min(a.right(), b.right()) - std::max(a.x, b.x) > 1 &&
+         std::min(a.bottom(), b.bottom()) - std::max(a.y, b.y) > 1;
 }
 
 bool inside(Rect outer, Rect inner) {
-  return inner.x >= outer.x - 1 && inner.y >= outer.y - 1 && inner.right() <= outer.right() + 1 && inner.bottom() <= outer.bottom() + 1;
+  return inner.x >= outer.x - 1 && inner.y >= outer.y - 1 && inner.right() <= outer.right() + 1 &&
+         inner.bottom() <= outer.bottom() + 1;
 }
 
 void check_cells(const std::vector<CellBox>& cells, Rect card, const std::string& where) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     EXPECT_TRUE(inside(card, cells[i].box)) << where << ", cell " << i;
-    for (std::size_t j = i + 1; j < cells.size(); ++j) EXPECT_FALSE(overlap(cells[i].box, cells[j].box)) << where;
+    for (std::size_t j = i + 1; j < cells.size(); ++j)
+      EXPECT_FALSE(overlap(cells[i].box, cells[j].box)) << where;
     const auto& texts = cells[i].content.texts;
     for (std::size_t a = 0; a < texts.size(); ++a) {
-      EXPECT_TRUE(inside(cells[i].box, text_box(texts[a]))) << where << ": \"" << texts[a].text << "\" of size " << texts[a].size;
-      for (std::size_t b = a + 1; b < texts.size(); ++b) EXPECT_FALSE(overlap(text_box(texts[a]), text_box(texts[b]))) << where;
+      EXPECT_TRUE(inside(cells[i].box, text_box(texts[a])))
+          << where << ": \"" << texts[a].text << "\" of size " << texts[a].size;
+      for (std::size_t b = a + 1; b < texts.size(); ++b)
+        EXPECT_FALSE(overlap(text_box(texts[a]), text_box(texts[b]))) << where;
     }
   }
 }
@@ -294,7 +309,9 @@ void check_layout(const RingView& view, Rect stage, bool row, const std::string&
     EXPECT_TRUE(inside(all, card.box)) << where << ", R" << card.rank;
     check_cells(card.cells, card.box, where + ", R" + std::to_string(card.rank));
     for (const CardBox& other : layout.cards)
-      if (other.rank > card.rank) EXPECT_FALSE(overlap(card.box, other.box)) << where;
+      if (other.rank > card.rank) {
+        EXPECT_FALSE(overlap(card.box, other.box)) << where;
+      }
     for (const CellBox& cell : card.cells)
       for (const PlacedText& text : cell.content.texts) EXPECT_GE(text.size, least) << where;
   }
@@ -304,13 +321,16 @@ void check_layout(const RingView& view, Rect stage, bool row, const std::string&
     if (box.w <= 0) continue;
     EXPECT_TRUE(inside(all, box)) << where;
     EXPECT_GE(layout.sums[i].size, least) << where;
-    for (std::size_t j = i + 1; j < layout.sums.size(); ++j) EXPECT_FALSE(layout.sums[j].box.w > 0 && overlap(box, layout.sums[j].box)) << where;
-    if (layout.form != Form::Squares)
-      for (const CardBox& card : layout.cards) EXPECT_FALSE(overlap(box, card.box)) << where << ": a sum lies on R" << card.rank;
+    for (std::size_t j = i + 1; j < layout.sums.size(); ++j)
+      EXPECT_FALSE(layout.sums[j].box.w > 0 && overlap(box, layout.sums[j].box)) << where;
+    if (layout.form == Form::Squares) continue;
+    for (const CardBox& card : layout.cards)
+      EXPECT_FALSE(overlap(box, card.box)) << where << ": a sum lies on R" << card.rank;
   }
-  if (layout.form == Form::Cards || layout.form == Form::OneNumber)
-    for (const TileBox& tile : layout.tiles)
-      for (const CardBox& card : layout.cards) EXPECT_FALSE(overlap(tile.box, card.box)) << where << ": a tile lies on R" << card.rank;
+  if (layout.form != Form::Cards && layout.form != Form::OneNumber) return;
+  for (const TileBox& tile : layout.tiles)
+    for (const CardBox& card : layout.cards)
+      EXPECT_FALSE(overlap(tile.box, card.box)) << where << ": a tile lies on R" << card.rank;
 }
 
 TEST(AllReduceLayout, NothingOutsideNothingOverlapping) {
@@ -320,7 +340,8 @@ TEST(AllReduceLayout, NothingOutsideNothingOverlapping) {
       for (const double share : {0.0, 0.2, 0.37, 0.5, 0.81, 1.0})
         for (const bool row : {false, true}) {
           const RingView view = shown.at(share);
-          const std::string where = std::to_string(world) + " GPUs, " + std::to_string(count) + " numbers, at " + std::to_string(share) + (row ? ", row" : "");
+          const std::string where = std::to_string(world) + " GPUs, " + std::to_string(count) +
+                                    " numbers, at " + std::to_string(share) + (row ? ", row" : "");
           check_layout(view, {0, 0, 880, 588}, row, where);
           check_layout(view, {0, 0, 1250, 828}, row, where + ", large");
         }
@@ -328,7 +349,9 @@ TEST(AllReduceLayout, NothingOutsideNothingOverlapping) {
 }
 
 TEST(AllReduceLayout, LongNumbersShrinkAndThenSayThatTheyAreCut) {
-  const auto n = [](double v) { return numbers_of(std::vector<sim::Scalar>{sim::make_scalar(sim::DType::Float64, v)}); };
+  const auto n = [](double v) {
+    return numbers_of(std::vector<sim::Scalar>{sim::make_scalar(sim::DType::Float64, v)});
+  };
   const CellContent whole = fit_numbers(n(7), {0, 0, 60, 40}, 30, 13, fonts());
   ASSERT_EQ(whole.texts.size(), 1u);
   EXPECT_FLOAT_EQ(whole.texts[0].size, 30);
@@ -357,7 +380,8 @@ TEST(AllReduceNumbers, TextOfNumbers) {
   EXPECT_EQ(operand_text(sim::make_scalar(sim::DType::Float32, -1)), "(-1)");
 }
 
-// --- edits -------------------------------------------------------------------------------------------------------------
+// --- edits
+// -------------------------------------------------------------------------------------------------------------
 
 TEST(AllReduceEdit, NewRanksGoOnAsTheOthersDid) {
   sim::Scenario s = scenario_of(4, 1, {}, "[[2], [4], [6], [8]]");
