@@ -5,7 +5,8 @@
 namespace ringside::app {
 namespace {
 
-constexpr std::string_view kEllipsis = "…";
+// NanumSquare draws U+2026 at mid-height, as Korean typography has it; three full stops read right in both languages.
+constexpr std::string_view kEllipsis = "...";
 
 /// Bytes of the longest beginning that is no wider than `width`; at least one character.
 std::size_t longest_prefix(const TextMeasurer& measure, std::string_view text, float width, float size,

@@ -10,11 +10,11 @@
 namespace ringside::app {
 
 /// Lines no wider than `width`: broken at spaces; a single word that is too long is broken inside. At most
-/// `max_lines` (0 = no limit); then the last line ends in "…".
+/// `max_lines` (0 = no limit); then the last line ends in an ellipsis.
 std::vector<std::string> wrap(const TextMeasurer& measure, std::string_view text, float width, float size,
                               Face face = Face::Regular, int max_lines = 0);
 
-/// The text, or its beginning and "…" if it is wider than `width`.
+/// The text, or its beginning and an ellipsis if it is wider than `width`.
 std::string fit(const TextMeasurer& measure, std::string_view text, float width, float size,
                 Face face = Face::Regular);
 
