@@ -61,14 +61,14 @@ sim::Status open_files(App& app, const Options& options) {
 int render(App& app, Platform& platform, const Options& options) {
   app.keep_settings = false;
   if (const sim::Status status = open_files(app, options); !status) return fail(status.error(), 2);
+  Image image;
   for (int i = 0; i < 2; ++i) {  // the second frame knows the first one's layout
     app.prepare_fonts(options.width, options.height);
     platform.begin_frame();
     draw_frame(app, platform, 0, 0);
-    platform.end_frame(app.background());
+    platform.end_frame(app.background(), &image);
   }
-  if (const sim::Status status = write_png(options.render, platform.read_pixels()); !status)
-    return fail(status.error(), 1);
+  if (const sim::Status status = write_png(options.render, image); !status) return fail(status.error(), 1);
   return 0;
 }
 
@@ -77,6 +77,7 @@ int run_window(App& app, Platform& platform, const Options& options) {
     return fail(status.error(), 2);
   double last = platform.now();
   int frames = 0;
+  Image image;
   while (platform.open()) {
     // Asleep until something moves or somebody acts.
     platform.poll(options.smoke > 0 ? 0 : app.next_frame_in());
@@ -89,16 +90,16 @@ int run_window(App& app, Platform& platform, const Options& options) {
     draw_frame(app, platform, static_cast<std::int64_t>((now - last) * 1e9), now);
     last = now;
     platform.set_title(app.window_title());
-    platform.end_frame(app.background());
-    if (options.timing && frames == 0) std::fprintf(stderr, "first frame after %.3f s\n", platform.now());
+    ++frames;
+    const bool last_frame = options.smoke > 0 && frames >= options.smoke;
+    platform.end_frame(app.background(), last_frame ? &image : nullptr);
+    if (options.timing && frames == 1) std::fprintf(stderr, "first frame after %.3f s\n", platform.now());
     if (app.take_full_screen()) platform.toggle_full_screen();
     if (app.settings_changed() && app.keep_settings) save_settings(app.settings());
-    if (options.smoke > 0 && ++frames >= options.smoke) break;
-    if (options.smoke == 0) ++frames;
+    if (last_frame) break;
   }
-  if (!options.screenshot.empty())
-    if (const sim::Status status = write_png(options.screenshot, platform.read_pixels()); !status)
-      return fail(status.error(), 1);
+  if (!options.screenshot.empty() && !image.rgba.empty())
+    if (const sim::Status status = write_png(options.screenshot, image); !status) return fail(status.error(), 1);
   return 0;
 }
 
@@ -116,7 +117,7 @@ int run(int argc, char** argv) {
                 1);
   if (const sim::Status status = load_languages(assets + "/lang"); !status) return fail(status.error(), 1);
   Settings settings =
-      offscreen || options.smoke > 0 ? Settings{.lang = language_of_environment()} : load_settings();
+      offscreen || options.smoke > 0 ? parse_settings("") : load_settings();
   if (options.lang) settings.lang = *options.lang;
   if (options.theme) settings.theme = *options.theme;
   if (options.scale) settings.user_scale = *options.scale;

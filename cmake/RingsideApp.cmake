@@ -24,8 +24,9 @@ if(NOT RINGSIDE_APP STREQUAL "OFF")
 
   if(RINGSIDE_FETCH_DEPS AND NOT missing)
     include(FetchContent)
-    FetchContent_Declare(imgui_source
-      URL https://github.com/ocornut/imgui/archive/refs/tags/v1.92.5.tar.gz)
+    # A commit is its own checksum. This one is v1.92.9b.
+    FetchContent_Declare(imgui_source GIT_REPOSITORY https://github.com/ocornut/imgui.git
+      GIT_TAG f1cc2ae15e53a861a874c3034aae6798fde194ab)
     FetchContent_MakeAvailable(imgui_source)
     set(imgui_dir ${imgui_source_SOURCE_DIR})
     add_library(ringside_imgui STATIC ${imgui_dir}/imgui.cpp ${imgui_dir}/imgui_draw.cpp ${imgui_dir}/imgui_tables.cpp
@@ -34,7 +35,7 @@ if(NOT RINGSIDE_APP STREQUAL "OFF")
     target_compile_definitions(ringside_imgui PUBLIC IMGUI_DISABLE_OBSOLETE_FUNCTIONS)
     target_link_libraries(ringside_imgui PUBLIC glfw OpenGL::OpenGL ${CMAKE_DL_LIBS})
     add_library(imgui::imgui ALIAS ringside_imgui)
-    set(RINGSIDE_IMGUI_FROM "fetched 1.92.5")
+    set(RINGSIDE_IMGUI_FROM "fetched 1.92.9b")
   else()
     # Debian's imgui has no CMake package; its imgui.pc brings the stb that it was built with.
     pkg_check_modules(imgui QUIET IMPORTED_TARGET GLOBAL imgui>=1.86)

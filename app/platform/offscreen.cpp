@@ -75,20 +75,16 @@ class Offscreen final : public Platform {
     ImGui::NewFrame();
     return false;
   }
-  void end_frame(Color background) override {
+  void end_frame(Color background, Image* capture) override {
     ImGui::Render();
     glBindFramebuffer(GL_FRAMEBUFFER, frame_);
     glViewport(0, 0, width_, height_);
     glClearColor(background.r / 255.0f, background.g / 255.0f, background.b / 255.0f, 1.0f);
     glClear(GL_COLOR_BUFFER_BIT);
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
-    glFinish();
-  }
-  Image read_pixels() override {
-    Image image{width_, height_, std::vector<std::uint8_t>(static_cast<std::size_t>(width_) * height_ * 4)};
-    glBindFramebuffer(GL_FRAMEBUFFER, frame_);
-    read_framebuffer(width_, height_, image.rgba.data());
-    return image;
+    if (capture == nullptr) return;
+    *capture = {width_, height_, std::vector<std::uint8_t>(static_cast<std::size_t>(width_) * height_ * 4)};
+    read_framebuffer(width_, height_, capture->rgba.data());
   }
   void set_title(const std::string&) override {}
   void toggle_full_screen() override {}

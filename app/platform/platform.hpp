@@ -1,4 +1,4 @@
-// The seam to the world of windows: ten functions, two implementations (a GLFW window, an EGL off-screen
+// The seam to the world of windows: a handful of functions, two implementations (a GLFW window, an EGL off-screen
 // buffer). The null one lives in the tests.
 #pragma once
 
@@ -36,10 +36,8 @@ class Platform {
   virtual void wake() = 0;
   /// Starts ImGui's frame; true if input came since the last one.
   virtual bool begin_frame() = 0;
-  /// Renders ImGui's draw data and shows it.
-  virtual void end_frame(Color background) = 0;
-  /// What the last end_frame drew.
-  virtual Image read_pixels() = 0;
+  /// Renders ImGui's draw data and shows it; also copies the picture if `capture` is given.
+  virtual void end_frame(Color background, Image* capture = nullptr) = 0;
   virtual void set_title(const std::string& title) = 0;
   virtual void toggle_full_screen() = 0;
   virtual compat::TextureUpload texture_upload() const = 0;

@@ -77,19 +77,17 @@ class Window final : public Platform {
     ImGui::NewFrame();
     return std::exchange(input_, false);
   }
-  void end_frame(Color background) override {
+  void end_frame(Color background, Image* capture) override {
     ImGui::Render();
     glViewport(0, 0, width_, height_);
     glClearColor(background.r / 255.0f, background.g / 255.0f, background.b / 255.0f, 1.0f);
     glClear(GL_COLOR_BUFFER_BIT);
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+    if (capture != nullptr) {
+      *capture = {width_, height_, std::vector<std::uint8_t>(static_cast<std::size_t>(width_) * height_ * 4)};
+      read_framebuffer(width_, height_, capture->rgba.data());  // the back buffer, before it is shown
+    }
     glfwSwapBuffers(window_);
-  }
-  Image read_pixels() override {
-    Image image{width_, height_, std::vector<std::uint8_t>(static_cast<std::size_t>(width_) * height_ * 4)};
-    glReadBuffer(GL_FRONT);
-    read_framebuffer(width_, height_, image.rgba.data());
-    return image;
   }
   void set_title(const std::string& title) override { glfwSetWindowTitle(window_, title.c_str()); }
   void toggle_full_screen() override {
