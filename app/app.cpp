@@ -80,7 +80,6 @@ void App::frame(int width, int height, std::int64_t wall_ns, double now, DrawRec
   ui_.reduced_motion = settings_.reduced_motion;
   ui_.begin(canvas, now);
   shell_.frame(canvas, ui_, session_, settings_, now, actions_);
-  ui_.end();
   if (!actions_.empty() || moved) settle_frames_ = std::max(settle_frames_, 2);
   if (settle_frames_ > 0) {
     --settle_frames_;

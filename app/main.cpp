@@ -99,7 +99,8 @@ int run_window(App& app, Platform& platform, const Options& options) {
     if (last_frame) break;
   }
   if (!options.screenshot.empty() && !image.rgba.empty())
-    if (const sim::Status status = write_png(options.screenshot, image); !status) return fail(status.error(), 1);
+    if (const sim::Status status = write_png(options.screenshot, image); !status)
+      return fail(status.error(), 1);
   return 0;
 }
 
@@ -116,8 +117,7 @@ int run(int argc, char** argv) {
     return fail({.what = "the assets (lang/en.toml) were not found", .hint = "--assets FOLDER names them"},
                 1);
   if (const sim::Status status = load_languages(assets + "/lang"); !status) return fail(status.error(), 1);
-  Settings settings =
-      offscreen || options.smoke > 0 ? parse_settings("") : load_settings();
+  Settings settings = offscreen || options.smoke > 0 ? parse_settings("") : load_settings();
   if (options.lang) settings.lang = *options.lang;
   if (options.theme) settings.theme = *options.theme;
   if (options.scale) settings.user_scale = *options.scale;

@@ -1,5 +1,5 @@
-// The seam to the world of windows: a handful of functions, two implementations (a GLFW window, an EGL off-screen
-// buffer). The null one lives in the tests.
+// The seam to the world of windows: a handful of functions, two implementations (a GLFW window, an EGL
+// off-screen buffer). The null one lives in the tests.
 #pragma once
 
 #include <cstdint>

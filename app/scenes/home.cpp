@@ -240,7 +240,8 @@ class HomeScene final : public Scene {
           parts::paragraph(c, {d.x + 20, d.y + 58}, d.w - 36, tr(door.text_key),
                            {.size = 15, .line_height = 1.4f, .color = enabled ? t.t2 : t.t3, .max_lines = 3});
       const float ph = std::min({d.h - 120, d.bottom() - 20 - end, wide_ ? 200.0f : 150.0f});
-      if (ph > 40) door.picture(c, {d.x + 20, d.bottom() - 20 - ph, std::min(d.w - 40, wide_ ? 400.0f : 300.0f), ph});
+      if (ph > 40)
+        door.picture(c, {d.x + 20, d.bottom() - 20 - ph, std::min(d.w - 40, wide_ ? 400.0f : 300.0f), ph});
       if (enabled && hit.clicked) open(view, door.scene);
     }
   }

@@ -40,7 +40,7 @@ std::vector<KeyRow> key_rows() {
 }  // namespace
 
 void Shell::draw_settings_popup(View& view, const Settings& settings, Rect anchor) {
-  view.ui.popup("settings.popup", anchor, {360, 316}, [&view, &settings](Rect box) {
+  view.ui.popup("settings.popup", anchor, {360, 316}, [view, &settings](Rect box) mutable {
     Canvas& c = view.canvas;
     const Theme& t = c.theme();
     const float left = box.x + 20, right = box.right() - 20;

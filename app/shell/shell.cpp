@@ -83,6 +83,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
   generation_ = session.generation();
   const SceneEntry* entry = find_scene(session.scene_id);
   if (entry == nullptr || (entry->needs_trace && !session.has_trace())) entry = &scene_table().front();
+  shown_scene_ = std::string(entry->id);
   Scene& scene = this->scene(entry->id);
   const bool presenting = presenter && entry->transport && session.has_trace();
   const Layout layout = layout_for(canvas.size(), *entry, settings.inspector_folded, presenting);
@@ -144,6 +145,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
   handle_keys(stage, session, scene);
   if (session.playhead().mode == sim::PlayMode::Playing) ui.keep_moving();
   if (session.simulating()) ui.wake_in(0.1);
+  ui.end();  // popups are drawn here, while what they captured (views, the context) is alive
 }
 
 void Shell::draw_rail(View& view, const Session& session, const Settings& settings) {
@@ -155,7 +157,7 @@ void Shell::draw_rail(View& view, const Session& session, const Settings& settin
   float y = kTopHeight + 10;
   for (const SceneEntry& entry : scene_table()) {
     if (!entry.in_rail) continue;
-    const bool on = entry.id == session.scene_id;
+    const bool on = entry.id == shown_scene_;
     const Rect box{8, y, kRailWidth - 16, kRailItem - 4};
     const bool enabled = !entry.needs_trace || session.has_trace();
     const Hit h =
@@ -222,7 +224,7 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
   if (foldable && view.ui.icon_button("top.panel", {next(), y}, Glyph::Panel, 17, tr("top.panel")))
     view.emit(action::ToggleInspector{});
   x += 10;
-  if (session.has_trace() && session.scene_id != "home") {
+  if (session.has_trace() && shown_scene_ != "home") {
     std::string label = tr_word("source", view.ctx.trace.header.source);
     if (session.scenario() != nullptr)
       label += " · " + tr("top.seed", {std::to_string(session.scenario()->seed)});
@@ -240,7 +242,7 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
       x -= 74;
     }
   }
-  const bool home = !session.has_trace() || session.scene_id == "home";
+  const bool home = !session.has_trace() || shown_scene_ == "home";
   const std::string& raw = view.ctx.trace.header.title;
   const std::string title = home ? std::string("Ringside") : raw.empty() ? session.name() : raw;
   std::string facts = home ? tr("app.tagline") : scene.facts(view.ctx);

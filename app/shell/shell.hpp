@@ -77,6 +77,7 @@ class Shell {
   std::uint64_t generation_ = 0;
   std::map<std::string, std::unique_ptr<Scene>, std::less<>> scenes_;
   std::vector<ShownNotice> shown_;
+  std::string shown_scene_;
   double now_ = 0;
 };
 

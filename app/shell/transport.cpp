@@ -156,7 +156,7 @@ void Shell::draw_transport(View& view, const Scene& scene) {
 }
 
 void Shell::draw_speed_popup(View& view, Rect anchor) {
-  view.ui.popup("transport.speed.popup", anchor, {300, 132}, [&view](Rect box) {
+  view.ui.popup("transport.speed.popup", anchor, {300, 132}, [view](Rect box) mutable {
     Canvas& c = view.canvas;
     const Theme& t = c.theme();
     const sim::Playhead& playhead = view.ctx.playhead;

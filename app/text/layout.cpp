@@ -5,7 +5,8 @@
 namespace ringside::app {
 namespace {
 
-// NanumSquare draws U+2026 at mid-height, as Korean typography has it; three full stops read right in both languages.
+// NanumSquare draws U+2026 at mid-height, as Korean typography has it; three full stops read right in both
+// languages.
 constexpr std::string_view kEllipsis = "...";
 
 /// Bytes of the longest beginning that is no wider than `width`; at least one character.

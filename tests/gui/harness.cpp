@@ -15,9 +15,14 @@ Harness::Harness(const HarnessOptions& options) : options_(options) {
   io.IniFilename = nullptr;
   io.DeltaTime = 1.0f / 60.0f;
 #if IMGUI_VERSION_NUM >= 19198
-  io.BackendFlags |= ImGuiBackendFlags_RendererHasTextures;
+  if (!options.offscreen) io.BackendFlags |= ImGuiBackendFlags_RendererHasTextures;
 #endif
   compat::use_test_key_codes();
+  if (options.offscreen) {
+    auto platform = open_offscreen({.width = options.width, .height = options.height});
+    EXPECT_TRUE(platform);
+    platform_ = std::move(*platform);
+  }
   const sim::Status languages = load_languages(source_path("assets/lang"));
   EXPECT_TRUE(languages) << languages.error().message();
   auto fonts = Fonts::open();
@@ -34,6 +39,7 @@ Harness::Harness(const HarnessOptions& options) : options_(options) {
 
 Harness::~Harness() {
   app.reset();
+  platform_.reset();
   ImGui::DestroyContext();
 }
 
@@ -49,29 +55,40 @@ void Harness::resize(int width, int height) {
 
 void Harness::frames(int count) {
   for (int i = 0; i < count; ++i) {
-    ImGui::GetIO().DisplaySize = ImVec2(static_cast<float>(options_.width), static_cast<float>(options_.height));
+    ImGui::GetIO().DisplaySize =
+        ImVec2(static_cast<float>(options_.width), static_cast<float>(options_.height));
     app->prepare_fonts(options_.width, options_.height);
-    ImGui::NewFrame();
+    if (platform_) {
+      platform_->begin_frame();
+    } else {
+      ImGui::NewFrame();
+    }
     record_.clear();
     now_ += 1.0 / 60;
     app->frame(options_.width, options_.height, 16'666'667, now_, &record_);
     for (const Action& action : app->actions()) log_.push_back(action);
-    ImGui::Render();
-    compat::acknowledge_textures();
+    if (platform_) {
+      compat::upload_glyphs(app->fonts(), platform_->texture_upload());
+      platform_->end_frame(app->background(), &image_);
+    } else {
+      ImGui::Render();
+      compat::acknowledge_textures();
+    }
   }
 }
 
 std::string Harness::problems() const {
   const float k = scale();
   std::string out;
-  for (const std::string& problem : check_record(record_, {static_cast<float>(options_.width) / k,
-                                                            static_cast<float>(options_.height) / k}))
+  for (const std::string& problem : check_record(
+           record_, {static_cast<float>(options_.width) / k, static_cast<float>(options_.height) / k}))
     out += problem + "\n";
   return out;
 }
 
 bool Harness::shows(std::string_view text) const {
-  return std::any_of(record_.texts.begin(), record_.texts.end(), [&](const DrawnText& t) { return t.text == text; });
+  return std::any_of(record_.texts.begin(), record_.texts.end(),
+                     [&](const DrawnText& t) { return t.text == text; });
 }
 
 void Harness::move_to(std::string_view id) {

@@ -1,5 +1,5 @@
-// A Ringside without a screen: real ImGui, real fonts, real session; no renderer. Finds widgets by their ids, moves, waits
-// a frame, presses, waits, releases.
+// A Ringside without a screen: real ImGui, real fonts, real session; no renderer. Finds widgets by their ids,
+// moves, waits a frame, presses, waits, releases.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 
 #include "app/app.hpp"
 #include "app/imgui_compat.hpp"
+#include "app/platform/platform.hpp"
 
 namespace ringside::app::test {
 
@@ -19,6 +20,7 @@ struct HarnessOptions {
   Lang lang = Lang::En;
   ThemeChoice theme = ThemeChoice::Dark;
   float user_scale = 1;
+  bool offscreen = false;  // with real pixels, through EGL
 };
 
 class Harness {
@@ -46,17 +48,22 @@ class Harness {
   Actions take_actions() { return std::exchange(log_, {}); }
   template <class A>
   bool emitted() const {
-    return std::any_of(log_.begin(), log_.end(), [](const Action& a) { return std::holds_alternative<A>(a); });
+    return std::any_of(log_.begin(), log_.end(),
+                       [](const Action& a) { return std::holds_alternative<A>(a); });
   }
   /// Opens a scenario of assets/scenarios (or text, through a scenario parser).
   void open(std::string_view file);
   Session& session() { return app->session(); }
+  /// The pixels of the last frame (offscreen only).
+  const Image& image() const { return image_; }
 
   std::unique_ptr<App> app;
 
  private:
   float scale() const;
   HarnessOptions options_;
+  std::unique_ptr<Platform> platform_;
+  Image image_;
   DrawRecord record_;
   Actions log_;
   double now_ = 1;

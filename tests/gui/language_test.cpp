@@ -1,5 +1,5 @@
-// The lint of texts: keys that are missing, unused or take other arguments in the other language; characters that the
-// fonts lack.
+// The lint of texts: keys that are missing, unused or take other arguments in the other language; characters
+// that the fonts lack.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -37,7 +37,8 @@ Used used_in_sources() {
     if (file.path().extension() != ".cpp" && file.path().extension() != ".hpp") continue;
     const std::string text = slurp(file.path());
     const auto collect = [&](const std::regex& pattern, std::set<std::string>& out) {
-      for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) out.insert((*it)[1]);
+      for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it)
+        out.insert((*it)[1]);
     };
     collect(literal, used.keys);
     collect(asked, used.asked);

@@ -1,4 +1,5 @@
-// Two thousand frames of seeded random clicks, keys, drags and typing: nothing asserts, nothing is cut, ids never clash.
+// Two thousand frames of seeded random clicks, keys, drags and typing: nothing asserts, nothing is cut, ids
+// never clash.
 #include <array>
 #include <random>
 #include <set>
@@ -21,10 +22,14 @@ TEST(RandomInput, SurvivesTwoThousandFrames) {
         const auto ids = h.app->ui().probe_ids();
         if (ids.empty()) break;
         const auto box = h.app->ui().probe(ids[below(static_cast<std::uint32_t>(ids.size()))]);
-        if (box) compat::inject_mouse_position(box->center() * ui_scale_for(1280, 720, h.app->settings().user_scale));
+        if (box)
+          compat::inject_mouse_position(box->center() *
+                                        ui_scale_for(1280, 720, h.app->settings().user_scale));
         break;
       }
-      case 2: compat::inject_mouse_position({static_cast<float>(below(1280)), static_cast<float>(below(720))}); break;
+      case 2:
+        compat::inject_mouse_position({static_cast<float>(below(1280)), static_cast<float>(below(720))});
+        break;
       case 3:
       case 4:
         down = !down;
@@ -37,8 +42,12 @@ TEST(RandomInput, SurvivesTwoThousandFrames) {
         compat::inject_key(key, false);
         break;
       }
-      case 6: compat::inject_text("-4.5e1"); break;
-      default: compat::inject_mouse_wheel(below(2) == 0 ? 1.0f : -1.0f); break;
+      case 6:
+        compat::inject_text("-4.5e1");
+        break;
+      default:
+        compat::inject_mouse_wheel(below(2) == 0 ? 1.0f : -1.0f);
+        break;
     }
     h.frames(1);
     const auto ids = h.app->ui().probe_ids();

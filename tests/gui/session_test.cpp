@@ -33,7 +33,8 @@ TEST(Session, AMissingFileIsAProblemAndNothingElseChanges) {
 TEST(Session, KeepsThePlaceWhenTheWorldChangesItsSpeed) {
   Session session;
   ASSERT_TRUE(session.open_file(scenario_path("four-gpus-vector.toml")));
-  const std::int64_t end2 = sim::ring_step_end(session.trace(), 0, 2), end3 = sim::ring_step_end(session.trace(), 0, 3);
+  const std::int64_t end2 = sim::ring_step_end(session.trace(), 0, 2),
+                     end3 = sim::ring_step_end(session.trace(), 0, 3);
   session.playhead().t = (end2 + end3) / 2;
   session.apply(action::EditScenario{"slower links",
                                      [](sim::Scenario& s) {
@@ -85,7 +86,8 @@ TEST(Session, BigOnesRunInTheBackground) {
                                        s.training.steps = 1'000;
                                      },
                                      {}});
-  EXPECT_GT(simulation_cost(*session.scenario()) + (session.simulating() ? kBackgroundCost : 0), kBackgroundCost);
+  EXPECT_GT(simulation_cost(*session.scenario()) + (session.simulating() ? kBackgroundCost : 0),
+            kBackgroundCost);
   session.finish_simulation();
   EXPECT_EQ(session.scenario()->world_size(), 256);
   EXPECT_FALSE(session.simulating());

@@ -1,6 +1,7 @@
 // The frame around the scenes: keys, transport, settings, help, notices, broken files, undo.
 #include <fstream>
 
+#include "app/session/files.hpp"
 #include "sim/tensor/npy.hpp"
 #include "tests/gui/harness.hpp"
 
@@ -145,7 +146,8 @@ TEST_F(Shell_, EditsUndoAndKeepThePlace) {
 }
 
 TEST_F(Shell_, AnEditThatTheFileFormatRefusesIsRefused) {
-  h.session().apply(action::EditScenario{"seven channels of nothing", [](sim::Scenario& s) { s.collective.channels = 0; }, {}});
+  h.session().apply(action::EditScenario{
+      "seven channels of nothing", [](sim::Scenario& s) { s.collective.channels = 0; }, {}});
   h.frames(2);
   EXPECT_NE(h.session().scenario()->collective.channels, 0);
   EXPECT_TRUE(h.has("notice.close.0"));
@@ -168,7 +170,8 @@ TEST_F(Shell_, TabWalksAndEnterActs) {
 TEST_F(Shell_, HoverExplains) {
   h.move_to("transport.unit");
   h.frames(40);
-  EXPECT_TRUE(std::any_of(h.record().texts.begin(), h.record().texts.end(), [](const DrawnText& t) { return t.layer > 1; }));
+  EXPECT_TRUE(std::any_of(h.record().texts.begin(), h.record().texts.end(),
+                          [](const DrawnText& t) { return t.layer > 1; }));
   EXPECT_EQ(h.problems(), "");
 }
 
@@ -180,22 +183,19 @@ TEST_F(Shell_, NothingMovesWhenNothingHappens) {
 class BrokenFile : public testing::TestWithParam<Lang> {};
 
 TEST_P(BrokenFile, IsACardWithLineColumnAndLegalValues) {
+  const auto good = read_file(source_path("assets/scenarios/four-gpus.toml"));
+  ASSERT_TRUE(good);
   const std::string path = testing::TempDir() + "broken.toml";
-  {
-    std::ofstream out(path);
-    out << "title = \"x\"\n\n[collective]\nalgorithm = \"rng\"\n";
-  }
+  const auto write = [&](const std::string& text) { std::ofstream(path) << text; };
+  write("title = \"x\"\nseed = \"one\"\n" + good->substr(good->find("[cluster]")));
   Harness h({.lang = GetParam()});
   h.app->drop_files({path});
   h.frames(2);
   ASSERT_TRUE(h.session().problem());
-  EXPECT_EQ(h.session().problem()->error.line, 4);
-  EXPECT_TRUE(h.shows("algorithm = \"rng\""));
+  EXPECT_EQ(h.session().problem()->error.line, 2);
+  EXPECT_TRUE(h.shows("seed = \"one\""));
   EXPECT_EQ(h.problems(), "");
-  {
-    std::ofstream out(path);
-    out << "title = \"x\"\n\n[collective]\nalgorithm = \"ring\"\n";
-  }
+  write(*good);
   h.click("problem.retry");
   EXPECT_FALSE(h.session().problem());
   EXPECT_TRUE(h.session().has_trace());

@@ -13,8 +13,8 @@ namespace ringside::app {
 namespace {
 
 TEST(Josa, FollowsTheLastSound) {
-  EXPECT_EQ(josa("이/가", "R3"), "이");   // 삼이
-  EXPECT_EQ(josa("이/가", "R2"), "가");   // 이가
+  EXPECT_EQ(josa("이/가", "R3"), "이");  // 삼이
+  EXPECT_EQ(josa("이/가", "R2"), "가");  // 이가
   EXPECT_EQ(josa("을/를", "링"), "을");
   EXPECT_EQ(josa("을/를", "트리"), "를");
   EXPECT_EQ(josa("으로/로", "R8"), "로");  // 팔로
@@ -50,7 +50,8 @@ class WithFonts : public testing::Test {
 
 TEST_F(WithFonts, WidthsGrowLinearlyWithTheSize) {
   EXPECT_NEAR(fonts->width("R1 adds 50 + 20 = 70.", 32), 2 * fonts->width("R1 adds 50 + 20 = 70.", 16), 0.01);
-  EXPECT_FLOAT_EQ(fonts->width("1111", 26, Face::Bold), fonts->width("0890", 26, Face::Bold)) << "tabular figures";
+  EXPECT_FLOAT_EQ(fonts->width("1111", 26, Face::Bold), fonts->width("0890", 26, Face::Bold))
+      << "tabular figures";
 }
 
 TEST_F(WithFonts, WrapKeepsEveryWordAndEveryLineFits) {
@@ -70,7 +71,8 @@ TEST_F(WithFonts, WrapKeepsEveryWordAndEveryLineFits) {
 }
 
 TEST_F(WithFonts, AWordThatIsTooLongIsBrokenInside) {
-  for (const std::string& line : wrap(*fonts, std::string(200, 'x'), 100, 14)) EXPECT_LE(fonts->width(line, 14), 100.0f);
+  for (const std::string& line : wrap(*fonts, std::string(200, 'x'), 100, 14))
+    EXPECT_LE(fonts->width(line, 14), 100.0f);
   EXPECT_LE(fonts->width(fit(*fonts, std::string(200, 'x'), 100, 14), 14), 100.0f);
   EXPECT_EQ(fit(*fonts, "short", 100, 14), "short");
 }
@@ -88,8 +90,12 @@ TEST(Format, ClocksAndSpeeds) {
 }
 
 TEST(Settings, SurviveARoundTripAndNonsense) {
-  Settings settings{.lang = Lang::Ko, .theme = ThemeChoice::Light, .user_scale = 1.25f, .reduced_motion = true,
-                    .inspector_folded = true, .recent = {"/a b/\"c\".toml", "/d"}};
+  Settings settings{.lang = Lang::Ko,
+                    .theme = ThemeChoice::Light,
+                    .user_scale = 1.25f,
+                    .reduced_motion = true,
+                    .inspector_folded = true,
+                    .recent = {"/a b/\"c\".toml", "/d"}};
   EXPECT_EQ(parse_settings(to_toml(settings)), settings);
   EXPECT_FLOAT_EQ(parse_settings("scale = 99").user_scale, kMostUserScale);
   EXPECT_EQ(parse_settings("{{{").theme, ThemeChoice::Dark);
@@ -119,7 +125,8 @@ TEST(Moment, DurationsStepsAndEvents) {
   EXPECT_EQ(*parse_at("step:2", trace), 1'000);
   EXPECT_EQ(*parse_at("event:3", trace), 2'000);
   EXPECT_EQ(*parse_at("end", trace), 2'000);
-  for (const char* wrong : {"", "5", "-1s", "step:9", "event:0", "event:4", "ring:1", "step:x", "1e30h", "foo:1"})
+  for (const char* wrong :
+       {"", "5", "-1s", "step:9", "event:0", "event:4", "ring:1", "step:x", "1e30h", "foo:1"})
     EXPECT_FALSE(parse_at(wrong, trace)) << wrong;
 }
 

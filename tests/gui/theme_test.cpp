@@ -33,8 +33,9 @@ TEST_P(Tokens, FillsStandOutAndCarryText) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Themes, Tokens, testing::Bool(),
-                         [](const testing::TestParamInfo<bool>& info) { return info.param ? "dark" : "light"; });
+INSTANTIATE_TEST_SUITE_P(Themes, Tokens, testing::Bool(), [](const testing::TestParamInfo<bool>& param) {
+  return param.param ? "dark" : "light";
+});
 
 TEST(Contrast, IsWcags) {
   EXPECT_NEAR(contrast(rgb(0x000000), rgb(0xFFFFFF)), 21.0, 1e-9);

@@ -1,0 +1,83 @@
+// Real pixels without a display (L2). With RINGSIDE_PICTURES=FOLDER the states that are hard to reach by --render are
+// written there as PNG, for a person to look at.
+#include <cstdlib>
+
+#include "tests/gui/harness.hpp"
+
+namespace ringside::app::test {
+namespace {
+
+void keep(const Harness& h, const std::string& name) {
+  const char* folder = std::getenv("RINGSIDE_PICTURES");
+  if (folder == nullptr) return;
+  const sim::Status status = write_png(std::string(folder) + "/" + name + ".png", h.image());
+  EXPECT_TRUE(status);
+}
+
+Color pixel(const Image& image, int x, int y) {
+  const std::uint8_t* p = image.rgba.data() + (static_cast<std::size_t>(y) * image.width + x) * 4;
+  return {p[0], p[1], p[2], 255};
+}
+
+int differing_pixels(const Image& a, const Image& b, int tolerance) {
+  int count = 0;
+  for (std::size_t i = 0; i < a.rgba.size(); i += 4)
+    for (std::size_t k = 0; k < 3; ++k)
+      if (std::abs(a.rgba[i + k] - b.rgba[i + k]) > tolerance) {
+        ++count;
+        break;
+      }
+  return count;
+}
+
+class Picture : public testing::TestWithParam<std::tuple<Lang, ThemeChoice>> {
+ protected:
+  Lang lang() const { return std::get<0>(GetParam()); }
+  ThemeChoice theme() const { return std::get<1>(GetParam()); }
+  std::string suffix() const {
+    return "-" + std::string(to_word(lang())) + (theme() == ThemeChoice::Dark ? "-dark" : "-light");
+  }
+};
+
+TEST_P(Picture, OverlaysAreDrawnAndFit) {
+  Harness h({.lang = lang(), .theme = theme(), .offscreen = true});
+  const Theme& t = h.app->theme();
+  EXPECT_EQ(pixel(h.image(), 20, 600), t.panel) << "the rail";
+  h.open("four-gpus-vector.toml");
+  const Image plain = h.image();
+  h.frames(1);
+  EXPECT_EQ(differing_pixels(plain, h.image(), 0), 0) << "a still frame is the same picture";
+  const auto look = [&](const std::string& name) {
+    EXPECT_EQ(h.problems(), "") << name;
+    EXPECT_GT(differing_pixels(plain, h.image(), 8), 2'000) << name;
+    keep(h, name + suffix());
+  };
+  h.press(Key::F1);
+  look("help");
+  h.press(Key::Escape);
+  h.click("settings");
+  look("settings");
+  h.press(Key::Escape);
+  h.click("transport.speed");
+  look("speed");
+  h.press(Key::Escape);
+  h.click("transport.unit");
+  look("unit");
+  h.press(Key::Escape);
+  h.app->drop_files({source_path("tests/gui/harness.cpp")});
+  h.frames(2);
+  look("problem");
+  h.click("problem.close");
+  h.session().notices.push_back({NoticeKind::Info, tr("notice.copied")});
+  h.session().notices.push_back({NoticeKind::Error, tr("settings.no_korean_font")});
+  h.move_to("transport.unit");
+  h.frames(40);
+  look("notice");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Picture,
+                         testing::Combine(testing::Values(Lang::En, Lang::Ko),
+                                          testing::Values(ThemeChoice::Dark, ThemeChoice::Light)));
+
+}  // namespace
+}  // namespace ringside::app::test
