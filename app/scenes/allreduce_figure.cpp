@@ -943,13 +943,13 @@ std::string chunk_name(std::uint32_t chunk) {
 
 std::string numbers_text(const Numbers& numbers) {
   if (!numbers.complete())
-    return numbers.ranged ? number_text(numbers.min) + " … " + number_text(numbers.max)
+    return numbers.ranged ? number_text(numbers.min) + " ... " + number_text(numbers.max)
                           : tr("allreduce.not_known");
   std::string out;
   constexpr std::size_t kMost = 4;
   for (std::size_t i = 0; i < std::min(kMost, numbers.values.size()); ++i)
     out += (i > 0 ? ", " : "") + number_text(numbers.values[i]);
-  return numbers.values.size() > kMost ? out + " …" : out;
+  return numbers.values.size() > kMost ? out + " ..." : out;
 }
 
 Color heat_color(const Theme& t, double value, double most) {
@@ -970,14 +970,16 @@ void draw_contributions(Canvas& c, Rect box, std::uint64_t have, int world, floa
 
 void draw_content(Canvas& c, const CellContent& content, const Numbers& numbers, Rect box, double most,
                   Color color, Face face) {
-  if (content.heat && numbers.complete()) {
+  if (content.heat) {
+    const auto& values = numbers.complete() ? numbers.values : numbers.sampled;
     const float w = box.w / static_cast<float>(content.heat_columns),
                 h = box.h / static_cast<float>(content.heat_rows);
-    for (std::size_t i = 0; i < numbers.values.size(); ++i) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
       const auto col = static_cast<float>(static_cast<int>(i) % content.heat_columns),
                  row = static_cast<float>(static_cast<int>(i) / content.heat_columns);
       c.rect({box.x + col * w, box.y + row * h, w - .5f, h - .5f},
-             {.fill = heat_color(c.theme(), sim::to_double(numbers.values[i]), most)});
+             {.fill = fade(heat_color(c.theme(), sim::to_double(values[i]), most),
+                           face == Face::Bold ? 1 : .4f)});
     }
     return;
   }

@@ -31,7 +31,7 @@ std::string shortened(const TextMeasurer& m, const std::string& text, float widt
   if (width_of(m, text, size) <= width) return text;
   for (std::size_t keep = text.size(); keep-- > 2;) {
     const std::size_t head = (keep + 1) / 2;
-    const std::string candidate = text.substr(0, head) + "…" + text.substr(text.size() - (keep - head));
+    const std::string candidate = text.substr(0, head) + "..." + text.substr(text.size() - (keep - head));
     if (width_of(m, candidate, size) <= width) return candidate;
   }
   return fit(m, text, width, size, Face::Bold);
@@ -44,19 +44,21 @@ CellContent one_number(const std::string& text, Rect box, float largest, float s
   const float unit = width_of(m, text, 1);
   const float size = std::min({largest, box.h, unit > 0 ? room / unit : largest});
   const float two_lines_at = std::min({largest, 18.0f, box.h / 2.3f});
-  if (size >= std::min(largest, std::max(smallest, 15.0f))) return {.texts = {{c, text, size}}};
+  if (size >= std::min(largest, std::max(smallest, 18.0f))) return {.texts = {{c, text, size}}};
   if (two_lines_at >= smallest && text.size() > 5) {
     const auto lines = broken(text);
     const float w = std::max(width_of(m, lines[0], 1), width_of(m, lines[1], 1));
     const float s = std::min(two_lines_at, room / w);
-    if (s >= smallest && s > size) {
+    if (s >= smallest && (size < smallest || s > size * 1.3f)) {
       const float d = s * .56f;
       return {.texts = {{{c.x, c.y - d}, lines[0], s}, {{c.x, c.y + d}, lines[1], s}}};
     }
   }
   if (size >= smallest) return {.texts = {{c, text, size}}};
   if (box.h < smallest * .9f) return {};
-  return {.texts = {{c, shortened(m, text, room, smallest), smallest, true}}};
+  const std::string cut = shortened(m, text, room, smallest);
+  if (width_of(m, cut, smallest) > room) return {};  // no number fits: the cell's look must do
+  return {.texts = {{c, cut, smallest, true}}};
 }
 
 /// All numbers in a grid of `columns`; empty if they do not fit at the smallest size.
@@ -87,7 +89,7 @@ std::string compact_count(std::int64_t count) {
 CellContent range_of(const Numbers& n, Rect box, float largest, float smallest, const TextMeasurer& m) {
   CellContent out;
   std::vector<std::string> lines;
-  if (n.ranged) lines = {number_text(n.min) + " …", number_text(n.max)};
+  if (n.ranged) lines = {number_text(n.min) + " ...", number_text(n.max)};
   lines.push_back(compact_count(n.count));
   const float h = box.h / static_cast<float>(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -139,9 +141,11 @@ float column_height(const SumBox& s, float size) {
 CellContent fit_numbers(const Numbers& numbers, Rect box, float largest, float smallest,
                         const TextMeasurer& measure) {
   if (numbers.count == 0) return {};
-  if (!numbers.complete()) return range_of(numbers, box, largest, smallest, measure);
-  if (numbers.count == 1) return one_number(number_text(numbers.values[0]), box, largest, smallest, measure);
-  if (numbers.count <= 16) {
+  if (!numbers.complete() && numbers.sampled.empty())
+    return range_of(numbers, box, largest, smallest, measure);
+  if (numbers.complete() && numbers.count == 1)
+    return one_number(number_text(numbers.values[0]), box, largest, smallest, measure);
+  if (numbers.complete() && numbers.count <= 16) {
     std::vector<std::string> texts;
     for (const sim::Scalar& v : numbers.values) texts.push_back(number_text(v));
     CellContent best;
@@ -154,13 +158,13 @@ CellContent fit_numbers(const Numbers& numbers, Rect box, float largest, float s
     }
     if (!best.texts.empty()) return best;
   }
-  if (numbers.values.size() > kHeatUpTo) return range_of(numbers, box, largest, smallest, measure);
+  const std::size_t shown = numbers.complete() ? numbers.values.size() : numbers.sampled.size();
+  if (shown > kHeatUpTo) return range_of(numbers, box, largest, smallest, measure);
   CellContent out{.heat = true};
   const float aspect = box.w / std::max(box.h, 1.0f);
-  out.heat_columns =
-      std::clamp(static_cast<int>(std::lround(std::sqrt(static_cast<float>(numbers.count) * aspect))), 1,
-                 static_cast<int>(numbers.count));
-  out.heat_rows = (static_cast<int>(numbers.count) + out.heat_columns - 1) / out.heat_columns;
+  out.heat_columns = std::clamp(static_cast<int>(std::lround(std::sqrt(static_cast<float>(shown) * aspect))),
+                                1, static_cast<int>(shown));
+  out.heat_rows = (static_cast<int>(shown) + out.heat_columns - 1) / out.heat_columns;
   return out;
 }
 
@@ -168,8 +172,9 @@ SumBox fit_sum(const RingView& view, const SumView& sum, Vec2 center, Vec2 room,
                float smallest, const TextMeasurer& m) {
   SumBox out;
   const auto text = [&](const Numbers& n, bool operand) -> std::string {
-    if (!n.values.empty()) return operand ? operand_text(n.values[0]) : number_text(n.values[0]);
-    return n.ranged ? number_text(n.max) : "…";
+    const std::optional<sim::Scalar> first = n.first();
+    if (first) return operand ? operand_text(*first) : number_text(*first);
+    return n.ranged ? number_text(n.max) : "?";
   };
   out.texts[0] = text(sum.arrived, false);
   out.texts[1] = text(sum.own, true);
@@ -179,11 +184,13 @@ SumBox fit_sum(const RingView& view, const SumView& sum, Vec2 center, Vec2 room,
       std::clamp(view.world <= 8 ? static_cast<float>(view.world) * 10.5f : 40.0f, 24.0f, largest * 1.8f);
   out.segment_height = largest > 30 ? 18.0f : largest > 22 ? 9.0f : 5.0f;
   out.pad = largest > 30 ? 14.0f : 9.0f;
-  for (const int drop : {0, 1, 2}) {  // captions go first, then the bars
-    out.captions = drop == 0 && largest >= 22 && smallest <= 13.01f;
-    out.bars = drop < 2;
-    if (drop == 0 && !out.captions) continue;
-    for (float size = largest; size >= std::max(smallest, largest * .62f); size -= 1) {
+  const bool captions = largest >= 22 && smallest <= 13.01f;
+  for (float size = largest; size >= std::max(smallest, largest * .62f); size -= 1) {
+    for (const int drop :
+         {0, 1, 2}) {  // captions go first, then the bars; the numbers stay as large as they can
+      out.captions = drop == 0 && captions;
+      out.bars = drop < 2;
+      if (drop == 0 && !captions) continue;
       const float w = row_width(out, size, m, out.widths), h = row_height(out, size);
       if (w > room.x || h > room.y) continue;
       out.size = size;

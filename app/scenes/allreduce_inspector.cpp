@@ -211,7 +211,7 @@ void log_row(Column& k, const TransferRecord& r) {
   const Color color = hot ? t.t1 : t.t2;
   const std::string travels = first_number(k.view.ctx.trace, r.sample, false);
   const bool more = k.ring.info.chunks.chunks[r.chunk].count > 1;
-  const std::string dots = more ? " …" : "";
+  const std::string dots = more ? " ..." : "";
   if (landed && r.reduces) {
     const std::string result = first_number(k.view.ctx.trace, r.after, false) + dots;
     const std::string left = travels + " " + op_word(k.ring.info.op) + " " + own_number(k, r) + " =";

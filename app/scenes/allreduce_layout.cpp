@@ -275,11 +275,12 @@ void place_close_up(Making& m, Rect room) {
       make_cells(m, m.out.close_up_rank, {c.x + 14, c.y + top, c.w - 28, c.h - top - 14}, 4, 26);
 }
 
-/// How many squares lie on the top and on a side, so that the pitches are about the same: top and bottom have their
-/// corners, the sides lie between; the left side may have one less.
+/// How many squares lie on the top and on a side, so that the pitches are about the same: top and bottom have
+/// their corners, the sides lie between; the left side may have one less.
 std::array<int, 2> per_side(int n, float w, float h) {
   const int half = (n + 1) / 2;
-  const int top = std::clamp(static_cast<int>(std::lround(w / (w + h) * static_cast<float>(half))) + 1, 2, half);
+  const int top =
+      std::clamp(static_cast<int>(std::lround(w / (w + h) * static_cast<float>(half))) + 1, 2, half);
   return {top, half - top};
 }
 
@@ -302,7 +303,8 @@ void place_squares(Making& m) {
   float side = 84;
   for (int pass = 0; pass < 6; ++pass) {
     const auto [top, between] = per_side(n, m.area.w - side, m.area.h - side);
-    const float pitch = std::min((m.area.w - side) / static_cast<float>(top - 1), (m.area.h - side) / static_cast<float>(between + 1));
+    const float pitch = std::min((m.area.w - side) / static_cast<float>(top - 1),
+                                 (m.area.h - side) / static_cast<float>(between + 1));
     side = std::clamp(pitch * .84f, 20.0f, 84.0f);
   }
   const std::vector<Vec2> middles = around(m.area.inset(side / 2), n);
@@ -385,6 +387,17 @@ float place_between(const Path& path, float p, Vec2 size) {
   return a + b >= 1 ? .5f : a + p * (1 - a - b);
 }
 
+/// Which of several chunks on one link this is, and how many they are (channels run side by side).
+std::array<int, 2> beside(const RingView& view, const FlightView& flight) {
+  int before = 0, all = 0;
+  for (const FlightView& f : view.flights) {
+    if (f.src != flight.src || f.dst != flight.dst) continue;
+    before += &f < &flight ? 1 : 0;
+    ++all;
+  }
+  return {before, all};
+}
+
 void place_tiles(Making& m) {
   for (const FlightView& f : m.view.flights) {
     TileBox tile;
@@ -407,11 +420,22 @@ void place_tiles(Making& m) {
       number = 20;
     }
     if (m.options.presenter && m.out.form == Form::Cards && m.view.world <= 4) size = {66, 92};
+    const auto [lane, lanes] = beside(m.view, f);
+    if (lanes > 1 && size.x > 52) {
+      size = {52, 46};
+      number = 20;
+    }
     const bool between = m.out.form != Form::Squares;
     const float p = f.progress < 0 ? .5f : std::clamp(f.progress, 0.0f, 1.0f);
     const float where = between ? place_between(path, p, size) : p;
-    const Vec2 at = path.at(where);
     tile.direction = path.direction(where);
+    Vec2 at = path.at(where);
+    if (lanes > 1 && m.out.form != Form::Columns) {
+      const Vec2 n{-tile.direction.y, tile.direction.x};
+      const float across = std::fabs(n.x) > .5f ? size.x : size.y;
+      const float pitch = std::min(across + 8, (between ? 116.0f : 24.0f) / static_cast<float>(lanes - 1));
+      at = at + n * ((static_cast<float>(lane) - static_cast<float>(lanes - 1) / 2) * pitch);
+    }
     tile.box = {at.x - size.x / 2, at.y - size.y / 2, size.x, size.y};
     const bool written = size.x >= 30 && size.y >= 18;
     tile.label = written && size.y >= 60;
@@ -429,7 +453,7 @@ void place_tiles(Making& m) {
                                                   (std::fabs(tile.direction.x) > .5f ? size.x : size.y) / 2));
     const bool roomy =
         m.view.world <= 4 && m.view.ring && (m.out.form == Form::Cards || m.out.form == Form::OneNumber);
-    if (roomy && !m.options.presenter) {
+    if (roomy && !m.options.presenter && lanes == 1) {
       const bool vertical = std::fabs(tile.direction.y) > .5f, left = at.x < m.area.center().x;
       const float w = 110;
       tile.note = vertical ? Rect{left ? tile.box.x - 10 - w : tile.box.right() + 10, at.y - 20, w, 40}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,13 +14,18 @@ namespace ringside::app {
 /// The numbers of one place (a chunk on a rank, what travels, a result). Either all of them, or only how many
 /// there are and what is known of them.
 struct Numbers {
-  std::vector<sim::Scalar> values;  // all `count`, or empty
+  std::vector<sim::Scalar> values;   // all `count`, or empty
+  std::vector<sim::Scalar> sampled;  // of too many: some at equal distances from the first on, or empty
   std::int64_t count = 0;
   bool ranged = false;  // min and max are known
   sim::Scalar min{}, max{};
   std::int64_t nan_count = 0, inf_count = 0;  // of those known
 
   bool complete() const { return count > 0 && static_cast<std::int64_t>(values.size()) == count; }
+  std::optional<sim::Scalar> first() const {
+    if (!values.empty()) return values[0];
+    return sampled.empty() ? std::nullopt : std::optional(sampled[0]);
+  }
   bool operator==(const Numbers&) const = default;
 };
 

@@ -2,7 +2,9 @@
 // happens.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <tuple>
 
 #include "app/draw/parts.hpp"
 #include "app/i18n/i18n.hpp"
@@ -15,7 +17,8 @@ namespace {
 
 constexpr std::int64_t kReadableNumbers = std::int64_t{1}
                                           << 22;  // of all ranks, made again to read single elements
-constexpr double kTooFast = 4;                    // ring steps a second from which on sums are not shown
+constexpr std::size_t kRemembered = 200'000;
+constexpr double kTooFast = 4;  // ring steps a second from which on sums are not shown
 constexpr const char* kEditPopup = "allreduce.cell";
 
 /// Reads single elements of big tensors: from the inputs along the schedule.
@@ -30,6 +33,7 @@ class Elements {
     table_ = &table;
     schedule_.reset();
     inputs_.clear();
+    known_.clear();
     const sim::Scenario* s = ctx.scenario;
     if (s == nullptr || s->tensor.values == sim::ValueSource::None || !s->faults.empty()) return;
     const bool listed = !s->tensor.list.empty();
@@ -38,11 +42,16 @@ class Elements {
     schedule_ = sim::make_schedule(s->schedule_request());
     op_ = s->collective.op;
   }
-  std::optional<sim::Scalar> read(int rank, std::int64_t element, int after_transfer) const {
+  /// Remembered: a frame asks for the same elements again and again.
+  std::optional<sim::Scalar> read(int rank, std::int64_t element, int after_transfer) {
     if (!schedule_ || static_cast<std::size_t>(rank) >= inputs_.size()) return std::nullopt;
+    const std::tuple key{rank, element, after_transfer};
+    if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    if (known_.size() > kRemembered) known_.clear();
     const std::size_t done =
         after_transfer < 0 ? 0 : place_of(table_->all()[static_cast<std::size_t>(after_transfer)]) + 1;
-    return sim::element_after(*schedule_, op_, inputs_, rank, element, done);
+    return known_.emplace(key, sim::element_after(*schedule_, op_, inputs_, rank, element, done))
+        .first->second;
   }
 
  private:
@@ -63,6 +72,7 @@ class Elements {
   std::optional<sim::Schedule> schedule_;
   std::vector<std::shared_ptr<const sim::Tensor>> inputs_;
   sim::ReduceOp op_ = sim::ReduceOp::Sum;
+  std::map<std::tuple<int, std::int64_t, int>, sim::Scalar> known_;
 };
 
 class AllReduceScene : public Scene {

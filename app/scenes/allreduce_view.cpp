@@ -29,17 +29,27 @@ std::uint64_t everyone(int world) {
   return world >= 64 ? ~std::uint64_t{0} : bit(world) - 1;
 }
 
+/// All elements of a small chunk, some of a large one, as far as they can be read.
 Numbers read_elements(const Moment& m, int rank, const sim::Chunk& chunk, int after) {
   Numbers out;
   out.count = chunk.count;
-  if (!m.options.element || chunk.count > kReadUpTo) return out;
+  if (!m.options.element) return out;
+  const std::int64_t most = m.trace.header.world_size <= 8    ? kReadUpTo
+                            : m.trace.header.world_size <= 16 ? 16
+                                                              : 4;
+  const std::int64_t n = std::min(chunk.count, most);
   std::vector<sim::Scalar> values;
-  for (std::int64_t i = 0; i < chunk.count; ++i) {
-    const auto value = m.options.element(rank, chunk.offset + i, after);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto value = m.options.element(rank, chunk.offset + i * chunk.count / n, after);
     if (!value) return out;
     values.push_back(*value);
   }
-  return numbers_of(std::move(values));
+  Numbers read = numbers_of(std::move(values));
+  if (n == chunk.count) return read;
+  read.count = chunk.count;
+  read.sampled = std::move(read.values);
+  read.values.clear();
+  return read;
 }
 
 /// What a rank put in: its input, or what the op made of it before it took part.
@@ -60,7 +70,9 @@ Numbers numbers_at(const Moment& m, int rank, const sim::Chunk& chunk, std::uint
   Numbers found = numbers_of(m.trace.sample(sample));
   if (found.complete() || found.count != chunk.count) return found;
   Numbers read = read_elements(m, rank, chunk, after);
-  return read.complete() ? read : found;
+  if (read.complete()) return read;
+  found.sampled = std::move(read.sampled);
+  return found;
 }
 
 Numbers reduce_all(sim::ReduceOp op, const Numbers& arrived, const Numbers& own) {
@@ -303,7 +315,7 @@ void set_sums(RingView& view, const Moment& m) {
   for (const auto& [link, r] : last_on_link) {
     if (!r->reduces || r->arrive < 0 || r->arrive > t || link_is_used(view, r->src, r->dst)) continue;
     const bool hot = r->done < 0 || t < r->done;
-    if (!hot && (!view.ring || view.done) && r->step != newest) continue;
+    if (!hot && !view.ring && (r->step != newest || r->step != view.ring_step)) continue;
     if (!hot && view.done) continue;
     const CellView& cell = view.cell(r->dst, view.shown(r->chunk));
     if (!hot && cell.after_transfer != index_of(m, *r)) continue;
@@ -349,6 +361,19 @@ void set_progress(RingView& view, const Moment& m) {
           : (to >= 0 && t >= to ? 1.0f : 0.5f);
 }
 
+/// The first finished numbers of a chunk that is too large to be in the trace.
+Numbers first_of(const Moment& m, std::uint32_t index, const RingView& view, std::size_t most) {
+  const sim::Chunk& chunk = view.info.chunks.chunks[index];
+  std::vector<sim::Scalar> values;
+  for (auto r = m.table.all().rbegin(); r != m.table.all().rend(); ++r) {
+    if (r->chunk != index || r->after == kNone) continue;
+    for (std::int64_t i = 0; i < std::min(chunk.count, static_cast<std::int64_t>(most)); ++i)
+      if (const auto v = m.options.element(r->dst, chunk.offset + i, index_of(m, *r))) values.push_back(*v);
+    break;
+  }
+  return numbers_of(std::move(values));
+}
+
 /// The goal: the finished sum, and what the op makes of it, as the trace's future or the inputs say.
 void set_goal(RingView& view, const Moment& m) {
   constexpr std::size_t kShow = 8;
@@ -359,7 +384,11 @@ void set_goal(RingView& view, const Moment& m) {
       if (r->chunk == index && r->after != kNone && (!r->reduces || r->step == view.reduce_steps))
         found = numbers_at(m, r->dst, view.info.chunks.chunks[index], r->after, index_of(m, *r));
     if (view.kind == ViewKind::Single) found = view.cell(0, 0).numbers;
-    if (!found.complete()) return;
+    if (!found.complete()) {  // too many: the first ones are read
+      if (found.sampled.empty() || index != view.chunks[0]) break;
+      found = first_of(m, index, view, kShow);
+      if (!found.complete()) return;
+    }
     for (const sim::Scalar& v : found.values) {
       if (sums.size() == kShow) break;
       sums.push_back(v);
