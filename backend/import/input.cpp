@@ -277,7 +277,8 @@ sim::Result<std::unique_ptr<TextFile>> open_text(const InputFile& file, InputMet
 std::unique_ptr<TextFile> text_from_memory(std::string name, std::string_view bytes,
                                            const InputLimits& limits) {
   auto source = bytes_from_memory(name, bytes, limits);
-  return std::make_unique<TextFile>(std::move(source), std::move(name), limits.max_line);
+  const std::size_t whole = packing_of(bytes) == Packing::None ? bytes.size() : 0;
+  return std::make_unique<TextFile>(std::move(source), std::move(name), limits.max_line, whole);
 }
 
 sim::Result<std::string> read_document(const InputFile& file, InputMeter* meter) {

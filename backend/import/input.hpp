@@ -88,7 +88,8 @@ class InputMeter {
 /// one of both.
 class TextFile final : public LineSource {
  public:
-  TextFile(std::unique_ptr<ByteSource> bytes, std::string name, std::size_t max_line);
+  /// `whole`: number of bytes when all are in memory already, so that no more is reserved; 0 unknown.
+  TextFile(std::unique_ptr<ByteSource> bytes, std::string name, std::size_t max_line, std::size_t whole = 0);
 
   std::string_view name() const override { return name_; }
   bool next(Line& line) override;
@@ -113,7 +114,8 @@ class TextFile final : public LineSource {
   std::unique_ptr<ByteSource> bytes_;
   std::string name_;
   std::size_t max_line_;
-  std::vector<char> buffer_;
+  std::size_t capacity_;
+  std::unique_ptr<char[]> buffer_;
   std::size_t begin_ = 0;  // bytes not given yet: [begin_, end_)
   std::size_t end_ = 0;
   bool ended_ = false;

@@ -26,21 +26,23 @@ std::int64_t count_lines(std::string_view text) {
 
 }  // namespace
 
-TextFile::TextFile(std::unique_ptr<ByteSource> bytes, std::string name, std::size_t max_line)
-    : bytes_(std::move(bytes)),
-      name_(std::move(name)),
-      max_line_(std::max<std::size_t>(max_line, 1)),
-      buffer_(std::max(kBlock, 2 * max_line_)) {}
+TextFile::TextFile(std::unique_ptr<ByteSource> bytes, std::string name, std::size_t max_line,
+                   std::size_t whole)
+    : bytes_(std::move(bytes)), name_(std::move(name)), max_line_(std::max<std::size_t>(max_line, 1)) {
+  capacity_ = std::max(kBlock, 2 * max_line_);
+  if (whole > 0) capacity_ = std::min(capacity_, whole + 1);
+  buffer_ = std::make_unique_for_overwrite<char[]>(capacity_);
+}
 
 /// Moves what is left to the front and reads more behind it. False when nothing more came.
 bool TextFile::fill() {
   if (begin_ > 0) {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
   }
   if (ended_) return false;
-  const std::size_t got = bytes_->read(buffer_.data() + end_, buffer_.size() - end_);
+  const std::size_t got = bytes_->read(buffer_.get() + end_, capacity_ - end_);
   if (got == 0) ended_ = true;
   end_ += got;
   bytes_read_ += static_cast<std::int64_t>(got);
@@ -51,12 +53,12 @@ bool TextFile::fill() {
 bool TextFile::skip_rest_of_line() {
   while (skipping_) {
     if (begin_ == end_ && !fill()) return false;
-    const void* found = std::memchr(buffer_.data() + begin_, '\n', end_ - begin_);
+    const void* found = std::memchr(buffer_.get() + begin_, '\n', end_ - begin_);
     if (found == nullptr) {
       begin_ = end_;
       continue;
     }
-    begin_ = static_cast<std::size_t>(static_cast<const char*>(found) - buffer_.data()) + 1;
+    begin_ = static_cast<std::size_t>(static_cast<const char*>(found) - buffer_.get()) + 1;
     skipping_ = false;
   }
   return true;
@@ -65,16 +67,16 @@ bool TextFile::skip_rest_of_line() {
 bool TextFile::next_block(Block& block) {
   if (!skip_rest_of_line()) return false;
   for (;;) {
-    const void* last = begin_ < end_ ? ::memrchr(buffer_.data() + begin_, '\n', end_ - begin_) : nullptr;
+    const void* last = begin_ < end_ ? ::memrchr(buffer_.get() + begin_, '\n', end_ - begin_) : nullptr;
     if (last != nullptr) {
-      const auto stop = static_cast<std::size_t>(static_cast<const char*>(last) - buffer_.data()) + 1;
-      block = {{buffer_.data() + begin_, stop - begin_}, line_ + 1, false};
+      const auto stop = static_cast<std::size_t>(static_cast<const char*>(last) - buffer_.get()) + 1;
+      block = {{buffer_.get() + begin_, stop - begin_}, line_ + 1, false};
       begin_ = stop;
       line_ += count_lines(block.text);
       return true;
     }
-    if (end_ - begin_ == buffer_.size()) {  // a line longer than the buffer
-      block = {{buffer_.data(), max_line_}, line_ + 1, true};
+    if (end_ - begin_ == capacity_) {  // a line longer than the buffer
+      block = {{buffer_.get(), std::min(max_line_, capacity_)}, line_ + 1, true};
       begin_ = end_;
       skipping_ = true;
       ++line_;
@@ -85,7 +87,7 @@ bool TextFile::next_block(Block& block) {
   }
   if (begin_ == end_) return false;
   const std::size_t size = std::min(end_ - begin_, max_line_);
-  block = {{buffer_.data() + begin_, size}, line_ + 1, size < end_ - begin_};
+  block = {{buffer_.get() + begin_, size}, line_ + 1, size < end_ - begin_};
   begin_ = end_;
   ++line_;
   cut_lines_ += block.cut;

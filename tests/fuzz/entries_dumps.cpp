@@ -29,7 +29,7 @@ PlainLimits small_limits() {
 std::size_t walk(const PlainData& data) {
   std::size_t seen = 0;
   std::vector<PlainData::Ref> open{data.root()};
-  while (!open.empty() && seen < 2'000) {
+  while (!open.empty() && seen < 100) {
     const auto value = open.back();
     open.pop_back();
     ++seen;
@@ -38,7 +38,7 @@ std::size_t walk(const PlainData& data) {
     (void)value.real();
     (void)value.boolean();
     (void)value.find("entries").find("state").at(3);
-    for (std::size_t i = 0; i < value.size() && i < 64; ++i) open.push_back(value.at(i));
+    for (std::size_t i = 0; i < value.size() && i < 16; ++i) open.push_back(value.at(i));
     require(!value.at(value.size()), "an item behind the end");
   }
   return seen;

@@ -101,11 +101,14 @@ class FrJob {
     mine.p2p = true;
     return call({rank}, op + " " + std::to_string(rank) + arrow + std::to_string(peer), mine);
   }
-  std::vector<std::pair<const Group*, int>> groups_of(
-      int rank) const {  // with local ids, which count from 0 on each rank
-    std::vector<std::pair<const Group*, int>> out;
+  struct Member {
+    const Group* group;
+    int id;  // local, counts from 0 on each rank
+  };
+  std::vector<Member> groups_of(int rank) const {  // with local ids, which count from 0 on each rank
+    std::vector<Member> out;
     for (const auto& group : groups_)
-      if (group.has(rank)) out.emplace_back(&group, static_cast<int>(out.size()));
+      if (group.has(rank)) out.push_back({&group, static_cast<int>(out.size())});
     return out;
   }
   std::int64_t counter(int rank, const std::string& group, bool completed) const {
@@ -127,18 +130,23 @@ class FrJob {
     w.dict([&](PickleWriter& p) {
       p.text("version").text(version);
       p.text("pg_config").dict([&](PickleWriter& q) {
-        for (const auto& [group, id] : groups)
-          q.text(group->name).dict([&](PickleWriter& g) {
-            g.text("name").text(group->name).text("desc").text(group->desc).text("ranks").text(group->text());
+        for (const Member& one : groups)
+          q.text(one.group->name).dict([&](PickleWriter& g) {
+            g.text("name")
+                .text(one.group->name)
+                .text("desc")
+                .text(one.group->desc)
+                .text("ranks")
+                .text(one.group->text());
           });
       });
       p.text("nccl_version").text("2.27.3");
       p.text("pg_status").dict([&](PickleWriter& q) {
-        for (const auto& [group, id] : groups)
-          q.text(std::to_string(id)).dict([&](PickleWriter& g) {
-            g.text("last_enqueued_collective").integer(counter(rank, group->name, false));
+        for (const Member& one : groups)
+          q.text(std::to_string(one.id)).dict([&](PickleWriter& g) {
+            g.text("last_enqueued_collective").integer(counter(rank, one.group->name, false));
             g.text("last_started_collective").integer(-1);
-            g.text("last_completed_collective").integer(counter(rank, group->name, true));
+            g.text("last_completed_collective").integer(counter(rank, one.group->name, true));
           });
       });
       p.text("entries").list([&](PickleWriter& q) {
@@ -151,7 +159,7 @@ class FrJob {
   void pickle_entry(PickleWriter& q, int rank, const FrCall& call, std::int64_t record) const {
     const auto groups = groups_of(rank);
     const auto found = std::find_if(groups.begin(), groups.end(),
-                                    [&](const auto& g) { return g.first->name == call.group; });
+                                    [&](const auto& g) { return g.group->name == call.group; });
     const auto sizes_of = [](const std::vector<std::int64_t>& shape) {
       return [&shape](PickleWriter& s) {
         s.list([&](PickleWriter& dims) {
@@ -161,8 +169,8 @@ class FrJob {
     };
     const auto& output = call.output.empty() ? call.shape : call.output;
     q.dict([&](PickleWriter& e) {
-      e.text("record_id").integer(record).text("pg_id").integer(found->second);
-      e.text("process_group").text(call.group).text(found->first->desc).op('\x86');
+      e.text("record_id").integer(record).text("pg_id").integer(found->id);
+      e.text("process_group").text(call.group).text(found->group->desc).op('\x86');
       e.text(version == "2.2" ? "seq_id" : "collective_seq_id")
           .integer(call.seq)
           .text("p2p_seq_id")
@@ -197,20 +205,20 @@ class FrJob {
     j.begin_object().field("version", version).field("comm_lib_version", "2.28.3");
     j.key("pg_config").begin_object();
     const auto groups = groups_of(rank);
-    for (const auto& [group, id] : groups)
-      j.key(group->name)
+    for (const Member& one : groups)
+      j.key(one.group->name)
           .begin_object()
-          .field("name", group->name)
-          .field("desc", group->desc)
-          .field("ranks", group->text())
+          .field("name", one.group->name)
+          .field("desc", one.group->desc)
+          .field("ranks", one.group->text())
           .end_object();
     j.end_object().key("pg_status").begin_object();
-    for (const auto& [group, id] : groups)
-      j.key(std::to_string(id))
+    for (const Member& one : groups)
+      j.key(std::to_string(one.id))
           .begin_object()
-          .field("last_enqueued_collective", std::to_string(counter(rank, group->name, false)))
+          .field("last_enqueued_collective", std::to_string(counter(rank, one.group->name, false)))
           .field("last_started_collective", "-1")
-          .field("last_completed_collective", std::to_string(counter(rank, group->name, true)))
+          .field("last_completed_collective", std::to_string(counter(rank, one.group->name, true)))
           .end_object();
     j.end_object().key("entries").begin_array();
     std::int64_t record = 0;
@@ -221,9 +229,9 @@ class FrJob {
   void json_entry(sim::JsonWriter& j, int rank, const FrCall& call, std::int64_t record) const {
     const auto groups = groups_of(rank);
     const auto found = std::find_if(groups.begin(), groups.end(),
-                                    [&](const auto& g) { return g.first->name == call.group; });
-    j.begin_object().field("record_id", record).field("pg_id", found->second);
-    j.key("process_group").begin_array().string(call.group).string(found->first->desc).end_array();
+                                    [&](const auto& g) { return g.group->name == call.group; });
+    j.begin_object().field("record_id", record).field("pg_id", found->id);
+    j.key("process_group").begin_array().string(call.group).string(found->group->desc).end_array();
     j.field("collective_seq_id", call.seq)
         .field("p2p_seq_id", call.p2p_seq)
         .field("profiling_name", "nccl:" + call.op);
