@@ -1,11 +1,11 @@
 // Fuzz entries of the readers of text: input layer, RAS, Inspector, log lines.
 #include <algorithm>
 
+#include "backend/import/diagnose.hpp"
 #include "backend/import/input.hpp"
 #include "backend/import/inspector.hpp"
 #include "backend/import/ras.hpp"
 #include "backend/import/scan.hpp"
-#include "backend/import/scan_state.hpp"
 #include "fuzz_entry.hpp"
 
 namespace ringside::fuzz {
@@ -82,6 +82,29 @@ void log_lines(std::string_view input) {
     require(fact.file < facts.files.size(), "a Fact of no file");
     require(fact.text.size() <= kMaxFactText, "a Fact with too much text");
   }
+}
+
+/// Text to verdict, and the verdict as text and JSON: up to three files, separated by a line of its own.
+void diagnose_texts(std::string_view input) {
+  constexpr std::string_view kCut = "\n----\n";
+  static constexpr const char* kNames[] = {"rank_0.log", "rank_1.log", "node1.dmesg"};
+  std::vector<NamedText> files;
+  for (const char* name : kNames) {
+    const std::size_t cut = input.find(kCut);
+    files.push_back({name, input.substr(0, cut)});
+    if (cut == std::string_view::npos) break;
+    input.remove_prefix(cut + kCut.size());
+  }
+  const Incident incident = backend::diagnose_texts(files);
+  const auto& verdict = incident.diagnosis;
+  for (const int victim : verdict.victims)
+    require(std::find(verdict.culprits.begin(), verdict.culprits.end(), victim) == verdict.culprits.end(),
+            "a rank that is culprit and victim");
+  const std::string text = to_text(incident);
+  for (const char c : text)
+    require(c == '\n' || static_cast<unsigned char>(c) >= 0x20, "a control character in the report");
+  std::string json;
+  append_json(json, incident);
 }
 
 }  // namespace ringside::fuzz

@@ -26,6 +26,7 @@ void ras(std::string_view input);
 void inspector(std::string_view input);
 void input_layer(std::string_view input);
 void log_lines(std::string_view input);
+void diagnose_texts(std::string_view input);
 
 struct Entry {
   const char* name;
@@ -39,6 +40,7 @@ inline constexpr Entry kEntries[] = {
     {"inspector", inspector},
     {"input_layer", input_layer},
     {"log_lines", log_lines},
+    {"diagnose_texts", diagnose_texts},
 };
 
 }  // namespace ringside::fuzz

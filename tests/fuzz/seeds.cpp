@@ -134,7 +134,7 @@ std::vector<std::string> seeds(std::string_view entry) {
   } else if (entry == "input_layer") {
     out.insert(out.end(), {kLog, gzip(kLog), gzip("a\n") + gzip("b\n"), zstd(kLog),
                            std::string(300, 'x') + "\nnext\r\n\xFF\n"});
-  } else if (entry == "log_lines") {
+  } else if (entry == "log_lines" || entry == "diagnose_texts") {
     out.push_back(kLog);
     out.push_back(kRasText);
   }
