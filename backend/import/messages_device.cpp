@@ -30,7 +30,7 @@ constexpr MessageForm kForms[] = {
     {FactKind::CudaOom, Layer::Cuda, Role::Root, "CUDA error: out of memory", "CUDA error: out of memory"},
     {FactKind::CudaOom, Layer::Cuda, Role::Root, "HIP out of memory", "HIP out of memory"},
     {FactKind::CudaOom, Layer::Cuda, Role::Root, "OutOfMemoryError",
-     R"(\b(?:torch\.(?:cuda\.)?)?OutOfMemoryError\b)"},
+     R"(\btorch\.(?:cuda\.)?OutOfMemoryError\b)"},
     {FactKind::CudaOom, Layer::Cuda, Role::Root, "cudaErrorMemoryAllocation", "cudaErrorMemoryAllocation"},
     {FactKind::CudaOom, Layer::Cuda, Role::Root, "RESOURCE_EXHAUSTED",
      "RESOURCE_EXHAUSTED: .*(?i:out of memory)"},

@@ -93,9 +93,11 @@ bool peel_bare_time(Cursor& c) {
   if (end != ' ' && end != '\t' && end != ':' && end != '|') return false;
   c.stamp(stamp);
   if (end == ':') ++at;
-  while (at < c.rest.size() && (c.rest[at] == ' ' || c.rest[at] == '\t')) ++at;
-  if (at + 1 < c.rest.size() && c.rest[at] == '|') ++at;
-  c.take(at);
+  std::size_t bar = at;
+  while (bar < c.rest.size() && (c.rest[bar] == ' ' || c.rest[bar] == '\t')) ++bar;
+  if (bar < c.rest.size() && c.rest[bar] == '|') at = bar + 1;
+  c.take_exactly(at);  // one blank belongs to the prefix, more are the line's own indentation
+  if (!c.rest.empty() && (c.rest.front() == ' ' || c.rest.front() == '\t')) c.take_exactly(1);
   return true;
 }
 

@@ -166,6 +166,33 @@ std::optional<Finding> coll_lines(const Case& c) {
         "hang are victims.";
     return finding;
   }
+  // Equal calls, but one rank's list ends before that of the others, which all stop at one number.
+  std::map<int, std::string> ends;
+  for (const auto& [rank, seq] : last) ends[rank] = std::to_string(seq);
+  const Vote by_end = vote(ends);
+  if (by_end.decided && by_end.minority.size() * 3 <= ends.size()) {
+    const std::int64_t usual = last[by_end.majority.front()];
+    const bool behind = std::all_of(by_end.minority.begin(), by_end.minority.end(),
+                                    [&](int rank) { return last[rank] < usual; });
+    if (behind) {
+      Finding finding;
+      finding.rule = "coll_lines";
+      finding.kind = DiagnosisKind::HangRankMissing;
+      finding.culprits = by_end.minority;
+      finding.nodes = c.hosts_of(finding.culprits);
+      finding.confidence = Confidence::Likely;
+      for (const Fact* fact : c.of(FactKind::NcclColl))
+        if (fact->seq == last[by_end.minority.front()] && c.rank(*fact) == by_end.minority.front())
+          finding.evidence.push_back(fact);
+      for (const Fact* fact : c.of(FactKind::NcclColl))
+        if (fact->seq == usual && finding.evidence.size() < 4) finding.evidence.push_back(fact);
+      finding.what = name_ranks(finding.culprits) + " made its last call at operation " +
+                     std::to_string(last[by_end.minority.front()]) + ", the others at " +
+                     std::to_string(usual);
+      finding.why = "All calls before are equal; the ranks that are further wait for the one that is behind.";
+      return finding;
+    }
+  }
   // NCCL 2.4's own check alone.
   for (const Fact* check : c.of(FactKind::NcclSelfCheck))
     if (check->name == "mismatch") {

@@ -31,17 +31,33 @@ std::vector<const Fact*> launcher_entries(const Case& c) {
   return entries;
 }
 
-/// The only rank in torchrun's tables, or the one whose recorded traceback holds the exception.
+/// The exit code that a failure like this leaves behind: the signal's, -6 of a C++ exception, 1 of Python.
+int expected_exit(const Fact& fact) {
+  if (fact.kind == FactKind::CrashSignal) {
+    if (fact.name == "Segmentation fault") return -11;
+    if (fact.name == "Bus error") return -7;
+    if (fact.name == "Illegal instruction") return -4;
+    if (fact.name == "Floating point exception") return -8;
+    return -6;
+  }
+  return fact.text.find("what():") != std::string::npos ? -6 : 1;
+}
+
+/// The only rank in torchrun's tables, or the one whose recorded traceback holds the exception, or the only
+/// one that ended with the exit code of such a failure.
 int rank_from_table(const Case& c, const Fact& fact) {
   const auto entries = launcher_entries(c);
   std::set<int> ranks;
+  std::set<int> fitting;
   for (const Fact* entry : entries) {
     if (!entry->name.empty() && !fact.name.empty() && entry->name.rfind(fact.name, 0) == 0 &&
         entry->name.size() > fact.name.size() &&
         fact.text.find(entry->name.substr(0, 60)) != std::string::npos)
       return c.rank(*entry);
     ranks.insert(c.rank(*entry));
+    if (entry->code == expected_exit(fact)) fitting.insert(c.rank(*entry));
   }
+  if (fitting.size() == 1 && expected_exit(fact) != 1) return *fitting.begin();
   return ranks.size() == 1 ? *ranks.begin() : -1;
 }
 
@@ -86,8 +102,9 @@ Finding crash_of(const Case& c, const std::vector<int>& ranks, const char* rule)
 bool is_root_exception(const Fact& fact) {
   if (fact.role != Role::Root) return false;
   static constexpr std::string_view kNotOwn[] = {
-      "DistBackendError",      "DistNetworkError",   "DistStoreError",  "ChildFailedError", "RayTaskError",
-      "RendezvousClosedError", "WorkerCrashedError", "EngineDeadError", "BrokenExecutor"};
+      "DistBackendError",   "DistNetworkError",      "DistStoreError",         "ChildFailedError",
+      "RayTaskError",       "RendezvousClosedError", "ProcessRaisedException", "ProcessExitedException",
+      "WorkerCrashedError", "EngineDeadError",       "BrokenExecutor"};
   for (const std::string_view name : kNotOwn)
     if (fact.name.find(name) != std::string::npos) return false;
   return true;
@@ -292,6 +309,23 @@ std::optional<Finding> ddp_parameters(const Case& c) {
         "The model uses a parameter in two places or runs its forward twice: an error of the program.";
     return finding;
   }
+  if (const auto& order = c.of(FactKind::FsdpOrder); !order.empty()) {
+    std::set<int> ranks;
+    for (const Fact* fact : order)
+      if (fact->who.rank >= 0) ranks.insert(fact->who.rank);
+    Finding finding;
+    finding.rule = "ddp_parameters";
+    finding.kind = DiagnosisKind::CollectiveOrder;
+    finding.evidence = order;
+    if (static_cast<std::int64_t>(ranks.size()) * 2 < c.world())
+      finding.culprits.assign(ranks.begin(), ranks.end());
+    finding.nodes = c.hosts_of(finding.culprits);
+    finding.confidence = finding.culprits.empty() ? Confidence::Unknown : Confidence::Likely;
+    finding.what = "FSDP gathers parameters in another order than in its first iteration on " +
+                   name_ranks({ranks.begin(), ranks.end()});
+    finding.why = "Collectives are matched by their order; FSDP itself notices that it differs on this rank.";
+    return finding;
+  }
   const auto& shapes = c.of(FactKind::DdpShape);
   if (!shapes.empty()) {
     // Every rank compares itself with rank 0: one reporter differs; if nearly all report, it is rank 0 that
@@ -476,8 +510,8 @@ std::optional<Finding> plain_exit(const Case& c) {
   }
   const auto nonzero = [&](FactKind kind) -> const Fact* {
     for (const Fact* fact : c.of(kind))
-      if (fact->role == Role::Root && c.rank(*fact) >= 0 && fact->code != 0 && fact->code != 2 &&
-          fact->code != 15)
+      if (fact->role == Role::Root && c.rank(*fact) >= 0 && fact->code != 0 &&
+          (kind == FactKind::MpiExit || (fact->code != 2 && fact->code != 15)))
         return fact;
     return nullptr;
   };

@@ -240,10 +240,12 @@ std::optional<Finding> gloo_waits(const Case& c) {
   // waited for.
   std::set<int> reported = waiting;
   const std::set<int> table = table_ranks(c);
-  if (waiting.size() < waits.size()) reported.insert(table.begin(), table.end());
+  const bool nameless = waiting.empty();
+  if (nameless || waiting.size() < waits.size()) reported.insert(table.begin(), table.end());
   std::vector<int> silent;
-  for (const int rank : c.who.seen())
-    if (reported.count(rank) == 0) silent.push_back(rank);
+  if (!nameless || !table.empty())
+    for (const int rank : c.who.seen())
+      if (reported.count(rank) == 0) silent.push_back(rank);
   if (calls.size() > 1 && silent.empty()) {
     finding.kind = DiagnosisKind::CollectiveOrder;
     finding.confidence = Confidence::Unknown;

@@ -184,7 +184,7 @@ DiagnosisKind kind_of_absence(const Case& c, const std::vector<int>& ranks, std:
 std::optional<Finding> from_silence(const Case& c, const WatchedGroup& group,
                                     const std::set<int>& waiting_elsewhere) {
   std::vector<int> members = group.members();
-  if (members.empty())
+  if (members.empty() && group.whole_job)
     for (const int rank : c.who.seen())
       members.push_back(rank);  // as good as it gets: everybody the log knows
   std::int64_t seq = -1;

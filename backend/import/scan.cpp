@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "backend/import/codes.hpp"
 #include "backend/import/fingerprint.hpp"
 #include "backend/import/scan_state.hpp"
 
@@ -176,7 +177,12 @@ void LogScanner::one_author(std::string_view text, const Line& line) {
   table_.match(rest, scratch_, matched_);
   const bool own_author = base.who.rank >= 0 || base.who.group_rank >= 0 || base.who.local_rank >= 0 ||
                           base.who.pid >= 0 || base.who.task >= 0;
-  if (peeled.severity != 0 || (own_author && !matched_.empty())) {
+  // A message of the C++ side may go on in lines without a prefix; what a program prints does not.
+  const bool goes_on =
+      peeled.severity != 0 || std::any_of(matched_.begin(), matched_.end(), [](const Fact& fact) {
+        return fact.kind == FactKind::NcclErrorText || fact.kind == FactKind::WatchdogError;
+      });
+  if (goes_on && own_author) {
     stream.last_author = base.who;
     stream.last_pg = base.pg;
     stream.last_pg_name = base.pg_name;
@@ -245,6 +251,17 @@ void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
       if (fact.name != "address" && fact.name != "topology")
         out_.world_size = std::max(out_.world_size, fact.value);
       break;
+    case FactKind::ElasticFailed:
+      if (fact.code == 0)
+        for (const int signal : {9, 11, 7, 4, 8, 6, 15})
+          if (fact.name == signal_meaning(signal).name) fact.code = -signal;
+      break;
+    case FactKind::GpuLost:
+      if (fact.name == "address")
+        stream.gpu_address = fact.bus;
+      else if (fact.bus.empty() && fact.layer == Layer::Kernel)
+        fact.bus = stream.gpu_address;
+      break;
     case FactKind::DdpUnused:
       if (fact.who.rank < 0) fact.who.rank = fact.who.group_rank;
       break;
@@ -271,7 +288,7 @@ void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
                       fact.who.pid >= 0 || fact.who.task >= 0;
   if (!speaks && stream.author_lines > 0 && fact.layer != Layer::Kernel && fact.layer != Layer::Slurm &&
       fact.layer != Layer::Mpi && fact.layer != Layer::Elastic && fact.layer != Layer::Job &&
-      !stream.traceback) {
+      fact.layer != Layer::Gloo && fact.kind != FactKind::PythonException && !stream.traceback) {
     fact.who = stream.last_author;
     if (fact.pg.empty()) {
       fact.pg = stream.last_pg;
@@ -282,6 +299,11 @@ void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
       (fact.layer == Layer::Python || fact.layer == Layer::Cuda || fact.layer == Layer::Numeric)) {
     fact.who.pid = stream.pid_hint;
     stream.pid_hint = -1;
+  }
+  if (!speaks && stream.spawned >= 0 && fact.role == Role::Root && fact.layer != Layer::Kernel &&
+      fact.layer != Layer::Elastic) {
+    fact.who.rank = stream.spawned;
+    stream.spawned = -1;
   }
   // The call in which a Python exception was raised tells operations apart where no fingerprint is printed.
   if (stream.traceback && fact.op.empty() && !stream.call.empty() &&

@@ -40,7 +40,25 @@ std::string_view behind(std::string_view text, std::string_view key) {
 }  // namespace
 
 void LogScanner::close_entry(Stream& stream) {
-  if (stream.entry_open && (stream.entry.who.rank >= 0 || stream.entry.who.pid >= 0)) add(Fact(stream.entry));
+  if (stream.entry_open && (stream.entry.who.rank >= 0 || stream.entry.who.pid >= 0)) {
+    // With @record the table holds the last line of each traceback, and here it has a rank.
+    std::vector<Fact> recorded;
+    if (!stream.entry.name.empty()) table_.match(stream.entry.name, scratch_, recorded);
+    for (Fact& fact : recorded) {
+      if (fact.role == Role::Context || fact.role == Role::Consequence) continue;
+      const Author author = stream.entry.who;
+      if (fact.who.rank < 0) fact.who.rank = author.rank;
+      fact.who.pid = author.pid;
+      fact.who.host = author.host;
+      fact.file = stream.entry.file;
+      fact.line = stream.entry.line;
+      fact.t_ns = stream.entry.t_ns;
+      fact.dated = stream.entry.dated;
+      fact.text = stream.entry.name;
+      add(std::move(fact));
+    }
+    add(Fact(stream.entry));
+  }
   stream.entry_open = false;
   stream.in_traceback_text = false;
 }
@@ -119,6 +137,9 @@ bool LogScanner::in_table(Stream& stream, std::string_view text, const Fact& bas
 }
 
 void LogScanner::follow_traceback(Stream& stream, std::string_view text) {
+  if (starts(text, "-- Process ") &&
+      text.find(" terminated with the following error") != std::string_view::npos)
+    stream.spawned = static_cast<int>(first_number(text));
   if (starts(text, "Traceback (most recent call last)") || starts(text, "EXCEPTION")) {
     stream.traceback = true;
     stream.call.clear();

@@ -77,6 +77,28 @@ std::int64_t step_of(std::string_view text) {
 
 namespace {
 
+/// The only number of the line that has a unit of time; -1 if there are none or several.
+double only_duration_ms(std::string_view text) {
+  double found = -1;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (!is_digit(text[at]) ||
+        (at > 0 && (is_alpha(text[at - 1]) || is_digit(text[at - 1]) || text[at - 1] == '.'))) {
+      ++at;
+      continue;
+    }
+    double value = 0;
+    const auto [stop, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    if (error != std::errc{}) return -1;
+    at = static_cast<std::size_t>(stop - text.data());
+    const double unit = unit_ms(text.substr(at));
+    if (unit <= 0) continue;
+    if (found >= 0) return -1;
+    found = value * unit;
+  }
+  return found;
+}
+
 /// Milliseconds that a step took, from "0.892 sec/step", "12.40 s/iter", "11313.6 ms per step", "total 431.1
 /// ms"; -1 if none.
 double step_ms(std::string_view text) {
@@ -109,7 +131,7 @@ double step_ms(std::string_view text) {
     if (value >= 0)
       if (const double unit = unit_ms(text.substr(end)); unit > 0) return value * unit;
   }
-  return -1;
+  return only_duration_ms(text);
 }
 
 double labelled_ms(std::string_view text, std::initializer_list<std::string_view> words) {

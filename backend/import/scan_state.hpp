@@ -27,6 +27,8 @@ struct LogScanner::Stream {
   bool ignored = false;  // "Exception ignored in": what follows is noise of the exit
   std::string call;      // the collective whose frame was seen last
   int traceback_lines = 0;
+  int spawned = -1;         // "-- Process 2 terminated with the following error:" of torch.multiprocessing
+  std::string gpu_address;  // "NVRM: The NVIDIA GPU 0000:02:00.0", whose sentence goes on in the next lines
   std::int64_t pid_hint = -1;
   int pid_lines = 0;
   // launcher blocks

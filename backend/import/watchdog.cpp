@@ -147,6 +147,18 @@ std::vector<WatchedGroup> watched_groups(const Case& c) {
     if (group.whole_job) group.size = std::max(group.size, c.world());
     result.push_back(std::move(group));
   }
+  // Groups of one kind have one size; a group has at least as many members as its highest rank inside says.
+  std::map<std::string, std::int64_t> size_of_kind;
+  for (WatchedGroup& group : result) {
+    if (!group.global_of.empty())
+      group.size = std::max<std::int64_t>(group.size, group.global_of.rbegin()->first + 1);
+    if (!group.name.empty()) {
+      std::int64_t& size = size_of_kind[group.name];
+      size = std::max(size, group.size);
+    }
+  }
+  for (WatchedGroup& group : result)
+    if (!group.name.empty()) group.size = std::max(group.size, size_of_kind[group.name]);
   std::stable_sort(result.begin(), result.end(), [](const WatchedGroup& a, const WatchedGroup& b) {
     if ((a.started_ns < 0) != (b.started_ns < 0)) return a.started_ns >= 0;
     return a.started_ns < b.started_ns;

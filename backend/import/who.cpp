@@ -14,7 +14,7 @@ constexpr std::int64_t kMaxWorld = 4'194'304;
 
 bool is_host_like(const std::string& word) {
   static const re2::RE2 kNotHost(
-      R"((?i)(?:cuda|gpu|dev|device|rank|step|epoch|port|tcp|udp|eth|ib|mlx|bond|ens|eno|worker|task|stage|layer|shard|head|v|h|a|bf|fp|int|float|nccl|torch|python)[\W_]?\d+[a-z]?)");
+      R"((?i)(?:cuda|gpu|dev|device|rank|step|epoch|port|tcp|udp|eth|ib|mlx|bond|ens|eno|worker|task|stage|layer|shard|head|bf|fp|int|float|nccl|torch|python)[\W_]?\d+[a-z]?|(?:[vha]100|g?h200|[bg]b?200|l40s?|rtx\d+|t4)s?)");
   return !word.empty() && !re2::RE2::FullMatch(word, kNotHost) && word.find('.') != 0;
 }
 

@@ -18,6 +18,8 @@ struct Truth {
   std::vector<int> victims;
   std::int64_t world_size = 0;
   bool can_tell = false;
+  bool judge_nodes = true;  // false: the truth says nothing about nodes
+  bool judge_culprits = true;
 };
 
 struct Verdict {
@@ -29,11 +31,13 @@ struct Verdict {
 };
 
 std::string logs_folder();
-std::vector<Truth> all_truths();
+/// The cases of tests/data/logs, or of another folder of the same layout.
+std::vector<Truth> all_truths(const std::string& folder = logs_folder());
 Truth read_truth(const std::string& folder);
 Verdict judge(const Truth& truth, const sim::Diagnosis& diagnosis);
 /// All files of a case, unpacked, in natural order, without truth.toml.
-std::vector<std::pair<std::string, std::string>> case_files(const std::string& name);
+std::vector<std::pair<std::string, std::string>> case_files(const std::string& name,
+                                                            const std::string& folder = logs_folder());
 std::string list_of(const std::vector<int>& ranks);
 
 }  // namespace ringside::backend::test

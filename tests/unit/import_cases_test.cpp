@@ -41,6 +41,21 @@ INSTANTIATE_TEST_SUITE_P(Logs, LabelledCase, testing::ValuesIn(all_truths()), []
   return name;
 });
 
+TEST(MessageForms, EveryFormIsReadRight) {
+  const std::string folder = std::string(RINGSIDE_SOURCE_DIR) + "/tests/data/log_forms";
+  const std::vector<Truth> truths = all_truths(folder);
+  ASSERT_GE(truths.size(), 100U);
+  for (const Truth& truth : truths) {
+    const auto files = case_files(truth.name, folder);
+    std::vector<NamedText> texts;
+    for (const auto& [name, text] : files) texts.push_back({name, text});
+    const sim::Diagnosis d = diagnose_texts(texts).diagnosis;
+    const Verdict verdict = judge(truth, d);
+    EXPECT_TRUE(verdict.right() && verdict.nodes) << truth.name << ": " << sim::to_word(d.kind) << " "
+                                                  << list_of(d.culprits) << " " << sim::to_word(d.confidence);
+  }
+}
+
 TEST(LabelledCases, Table) {
   int right = 0;
   int kinds = 0;
