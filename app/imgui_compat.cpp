@@ -1,5 +1,7 @@
 #include "app/imgui_compat.hpp"
 
+#include <backends/imgui_impl_opengl3.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -74,6 +76,8 @@ float draw_text(ImDrawList& list, Fonts& fonts, Face face, float pixel_size, flo
 
 void upload_glyphs(Fonts&, TextureUpload) {}
 
+void font_texture_changed() {}
+
 void acknowledge_textures() {
   for (ImTextureData* texture : ImGui::GetPlatformIO().Textures)
     if (texture->Status != ImTextureStatus_OK) {
@@ -140,6 +144,11 @@ void upload_glyphs(Fonts& fonts, TextureUpload upload) {
   upload(reinterpret_cast<std::uintptr_t>(ImGui::GetIO().Fonts->TexID), atlas.region_x,
          atlas.region_y + atlas.dirty_y0, atlas.width, rows, rgba.data());
   atlas.dirty_y0 = atlas.dirty_y1 = 0;
+}
+
+void font_texture_changed() {
+  ImGui_ImplOpenGL3_DestroyFontsTexture();
+  ImGui_ImplOpenGL3_CreateFontsTexture();
 }
 
 void acknowledge_textures() {}
@@ -251,6 +260,10 @@ void use_test_key_codes() {
 }
 
 #endif
+
+const char* imgui_version() {
+  return ImGui::GetVersion();
+}
 
 void inject_text(std::string_view utf8) {
   ImGui::GetIO().AddInputCharactersUTF8(std::string(utf8).c_str());

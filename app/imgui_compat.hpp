@@ -33,6 +33,10 @@ float draw_text(ImDrawList& list, Fonts& fonts, Face face, float pixel_size, flo
 /// is built and before it is rendered. No-op where the renderer does it by itself.
 using TextureUpload = void (*)(std::uintptr_t texture, int x, int y, int w, int h, const std::uint8_t* rgba);
 void upload_glyphs(Fonts& fonts, TextureUpload upload);
+/// After build_fonts while an OpenGL renderer runs: its texture is made anew (where it does not do so itself).
+void font_texture_changed();
+/// "1.86"
+const char* imgui_version();
 /// For tests without a renderer: pretends that all textures are uploaded.
 void acknowledge_textures();
 

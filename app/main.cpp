@@ -83,8 +83,9 @@ int run_window(App& app, Platform& platform, const Options& options) {
     platform.poll(options.smoke > 0 ? 0 : app.next_frame_in());
     app.drop_files(platform.take_dropped_files());
     const auto size = ImGui::GetIO().DisplaySize;
-    app.prepare_fonts(frames == 0 ? options.width : static_cast<int>(size.x),
-                      frames == 0 ? options.height : static_cast<int>(size.y));
+    const bool rebuilt = app.prepare_fonts(frames == 0 ? options.width : static_cast<int>(size.x),
+                                           frames == 0 ? options.height : static_cast<int>(size.y));
+    if (rebuilt && frames > 0) compat::font_texture_changed();
     if (platform.begin_frame()) app.expect_input();
     const double now = platform.now();
     draw_frame(app, platform, static_cast<std::int64_t>((now - last) * 1e9), now);

@@ -41,7 +41,7 @@ struct Pen {
     for (int i = 0; i < 8; ++i) {
       const float a = static_cast<float>(i) * std::numbers::pi_v<float> / 4;
       const Vec2 d{std::sin(a), -std::cos(a)};
-      c.line(at(d * from), at(d * to), color, w * k, true);
+      c.line(at(d * from), at(d * to), color, w * k);
     }
   }
 };
@@ -199,8 +199,8 @@ void draw_scene_icon(const Pen& p, Glyph glyph) {
     case Glyph::Ring:
       p.ring({0, 0}, .68f);
       for (const Vec2 d : {Vec2{.48f, -.48f}, Vec2{.48f, .48f}, Vec2{-.48f, .48f}, Vec2{-.48f, -.48f}}) {
-        c.circle(p.at(d), p.h * .24f + 1, ground);
-        p.disc(d, .24f);
+        c.circle(p.at(d), p.h * .24f + .5f, ground);
+        c.circle(p.at(d), p.h * .24f - .5f, p.color);
       }
       break;
     case Glyph::Lanes:
@@ -265,7 +265,7 @@ void draw_chrome(const Pen& p, Glyph glyph) {
       break;
     case Glyph::Sun:
       p.disc({0, 0}, .38f);
-      p.rays(.62f, .85f);
+      p.rays(.6f, .9f, .7f);
       break;
     case Glyph::Moon:
       p.disc({0, 0}, .7f);

@@ -27,6 +27,25 @@ std::vector<std::int64_t> ring_step_ends(const sim::Trace& trace) {
 
 }  // namespace
 
+namespace {
+
+/// What the file format would refuse, an edit may not do either. Large and foreign values are left out of the check:
+/// they were checked when they were read, and writing them out would take longer than simulating.
+std::optional<sim::Error> problem_of(sim::Scenario scenario, std::string_view name) {
+  constexpr std::int64_t kMostValues = 4'096;
+  const bool listed = scenario.tensor.values == sim::ValueSource::List;
+  if (scenario.tensor.values == sim::ValueSource::File ||
+      (listed && scenario.tensor.shape.count() * scenario.world_size() > kMostValues)) {
+    scenario.tensor.values = sim::ValueSource::Index;
+    scenario.tensor.list.clear();
+  }
+  const auto checked = sim::parse_scenario(sim::to_toml(scenario), name);
+  if (checked) return std::nullopt;
+  return checked.error();
+}
+
+}  // namespace
+
 std::int64_t same_place(const sim::Trace& from, std::int64_t t, const sim::Trace& to) {
   if (t <= 0) return 0;
   if (t >= from.end_time()) return to.end_time();
@@ -247,13 +266,9 @@ void Session::edit(const action::EditScenario& edit) {
   const sim::Scenario before = next_job_ ? next_job_->first : *scenario_;
   sim::Scenario changed = before;
   edit.change(changed);
-  // What the file format would refuse, an edit may not do either.
-  if (simulation_cost(changed) < kBackgroundCost) {
-    const auto checked = sim::parse_scenario(sim::to_toml(changed), name_);
-    if (!checked) {
-      notices.push_back({NoticeKind::Error, sim::escape_for_display(checked.error().message())});
-      return;
-    }
+  if (const auto problem = problem_of(changed, name_)) {
+    notices.push_back({NoticeKind::Error, sim::escape_for_display(problem->message())});
+    return;
   }
   const bool merges = !edit.merge.empty() && edit.merge == last_merge_ && !undo_.empty();
   if (!merges) undo_.push_back(before);

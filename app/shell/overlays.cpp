@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "app/draw/parts.hpp"
+#include "app/imgui_compat.hpp"
+#include "app/session/files.hpp"
 #include "app/shell/shell.hpp"
 #include "app/text/layout.hpp"
 #include "sim/base/text.hpp"
@@ -71,7 +73,7 @@ void Shell::draw_settings_popup(View& view, const Settings& settings, Rect ancho
       view.emit(action::SetReducedMotion{reduced});
     c.line({left, box.y + 240}, {right, box.y + 240}, t.line);
     c.text({left, box.y + 262}, fmt::format("Ringside {}", RINGSIDE_VERSION), {.size = 14, .color = t.t2});
-    c.text({left, box.y + 286}, tr("settings.about"), {.size = 13, .color = t.t3});
+    c.text({left, box.y + 286}, fit(c.fonts(), fmt::format("Dear ImGui {} · {}", compat::imgui_version(), file_stem(c.fonts().path(Face::Regular))), right - left, 13), {.size = 13, .color = t.t3});
   });
 }
 
@@ -98,7 +100,7 @@ void Shell::draw_notices(View& view, Session& session) {
   std::string closed;
   for (auto it = shown_.rbegin(); it != shown_.rend(); ++it, ++index) {
     const Notice& notice = it->notice;
-    const float width = std::min(560.0f, view.box.w - 48);
+    const float width = std::min({560.0f, view.box.w - 48, c.width(notice.text, 15) + 100});
     const auto lines = wrap(c.fonts(), notice.text, width - 96, 15, Face::Regular, 4);
     const float h = 22 * static_cast<float>(lines.size()) + 22;
     const Rect box{view.box.x + (view.box.w - width) / 2, bottom - h, width, h};

@@ -521,7 +521,7 @@ void Ui::draw_popup(const Popup& popup) {
   last_popup_box_ = box;
   for (int i = 3; i >= 1; --i) {  // a soft edge instead of a blur
     const auto d = static_cast<float>(i) * 3;
-    canvas_->rect(box.inset(-d), {.fill = fade(rgb(0x000000), .10f), .radius = 10 + d});
+    canvas_->rect(box.inset(-d), {.fill = fade(rgb(0x000000), t.dark ? .12f : .04f), .radius = 10 + d});
   }
   canvas_->rect(box, {.fill = t.panel, .stroke = t.edge, .radius = 10});
   hit(popup.id + ".ground", box, {.focusable = false});

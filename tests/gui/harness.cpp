@@ -57,7 +57,8 @@ void Harness::frames(int count) {
   for (int i = 0; i < count; ++i) {
     ImGui::GetIO().DisplaySize =
         ImVec2(static_cast<float>(options_.width), static_cast<float>(options_.height));
-    app->prepare_fonts(options_.width, options_.height);
+    const bool rebuilt = app->prepare_fonts(options_.width, options_.height);
+    if (rebuilt && platform_ && !image_.rgba.empty()) compat::font_texture_changed();
     if (platform_) {
       platform_->begin_frame();
     } else {

@@ -75,6 +75,17 @@ TEST_P(Picture, OverlaysAreDrawnAndFit) {
   look("notice");
 }
 
+TEST(Pixels, AreTheSameWhetherTheScaleWasChangedOrThereFromTheStart) {
+  const auto picture = [](float first, float then) {
+    Harness h({.width = 1920, .height = 1080, .user_scale = first, .offscreen = true});
+    h.app->settings().user_scale = then;
+    h.open("four-gpus-vector.toml");
+    h.frames(3);
+    return h.image();
+  };
+  EXPECT_EQ(differing_pixels(picture(1, 0.8f), picture(0.8f, 0.8f), 2), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Picture,
                          testing::Combine(testing::Values(Lang::En, Lang::Ko),
                                           testing::Values(ThemeChoice::Dark, ThemeChoice::Light)));
