@@ -16,6 +16,8 @@ constexpr double kLevelHuge = 0.72;    // at >= 256 MiB, where held-out machines
 constexpr double kLevelLarge = 0.6;    // at >= 64 MiB
 constexpr double kLevelMiddle = 0.45;  // smaller: old software is that much slower and healthy
 constexpr double kLevelUnfitted = 0.6;
+constexpr double kRingGrace =
+    1.4;  // how far a ring may lie behind the model's best and still be judged as a ring
 constexpr double kLatencyOnly = 0.25;  // tables of small sizes only
 constexpr double kCollapsed = 0.3;
 constexpr std::size_t kCollapsedRows = 4;
@@ -32,6 +34,7 @@ struct Shape {
   std::vector<double> ring_ratio;  // measured / best ring
   std::vector<std::size_t> level_rows;
   double level = 1;         // median speed at the largest sizes
+  double judged = 1;        // the same against what a plain ring would do, if that is less
   double level_busbw = 0;   // GB/s there
   double level_limit = 0;   // below it the table is sick
   double network_GBps = 0;  // all NICs of a node in use; 0 on one node
@@ -56,28 +59,30 @@ std::string percent(double share) {
   return number(share * 100) + " %";
 }
 
-/// The rows that tell the level: from 256 MiB on, else the last three from 1 MiB on.
+/// The rows that tell the level: all from 256 MiB on, but at least the last three from 1 MiB on.
 void find_level(const Comparison& compared, bool fitted, Shape& shape) {
-  for (std::size_t i = 0; i < compared.rows.size(); ++i)
-    if (compared.rows[i].bytes >= 256 * kMiB) shape.level_rows.push_back(i);
-  for (std::size_t i = compared.rows.size(); shape.level_rows.size() < 3 && i-- > 0;) {
-    if (compared.rows[i].bytes >= 256 * kMiB) continue;
-    const bool have_huge =
-        !shape.level_rows.empty() && compared.rows[shape.level_rows[0]].bytes >= 256 * kMiB;
-    if (have_huge || compared.rows[i].bytes < kMiB) break;
+  for (std::size_t i = compared.rows.size(); i-- > 0;) {
+    const std::int64_t bytes = compared.rows[i].bytes;
+    if (bytes < kMiB || (bytes < 256 * kMiB && shape.level_rows.size() >= 3)) break;
     shape.level_rows.push_back(i);
   }
   if (shape.level_rows.empty()) return;
-  std::vector<double> speed, busbw;
-  std::int64_t largest = 0;
+  std::vector<double> speed, busbw, judged;
   for (const std::size_t i : shape.level_rows) {
     speed.push_back(shape.speed[i]);
     busbw.push_back(compared.rows[i].measured_busbw_GBps);
-    largest = std::max(largest, compared.rows[i].bytes);
+    // A run that keeps up with a plain ring has no broken link, even if a better algorithm was to be
+    // expected.
+    judged.push_back(
+        std::max(shape.speed[i], std::min(1 / shape.ring_ratio[i], kRingGrace * shape.speed[i])));
   }
   shape.level = median(speed);
   shape.level_busbw = median(busbw);
-  shape.level_limit = largest >= 256 * kMiB ? kLevelHuge : largest >= 64 * kMiB ? kLevelLarge : kLevelMiddle;
+  shape.judged = median(judged);
+  const std::int64_t smallest = compared.rows[shape.level_rows.back()].bytes;
+  shape.level_limit = smallest >= 256 * kMiB  ? kLevelHuge
+                      : smallest >= 64 * kMiB ? kLevelLarge
+                                              : kLevelMiddle;
   if (!fitted) shape.level_limit = std::min(shape.level_limit, kLevelUnfitted);
 }
 
@@ -119,8 +124,8 @@ std::optional<HealthFinding> mid_size_collapse(const Comparison& compared, const
     }
     if (slow && shape.speed[i] < shape.speed[worst]) worst = i;
   }
-  const bool large_well = !shape.level_rows.empty() && shape.level >= shape.level_limit &&
-                          compared.rows[shape.level_rows[0]].bytes > to;
+  const bool large_well = !shape.level_rows.empty() && shape.judged >= shape.level_limit &&
+                          compared.rows[shape.level_rows.front()].bytes > to;
   if (longest < kCollapsedRows || !large_well) return std::nullopt;
   return HealthFinding{HealthCause::MidSizeCollapse,
                        format_bytes(from) + " to " + format_bytes(to) + " take up to " +
@@ -194,7 +199,7 @@ void low_level_between_nodes(const Comparison& compared, const Shape& shape,
 }
 
 void judge_level(const Comparison& compared, const Shape& shape, std::vector<HealthFinding>& causes) {
-  if (shape.level_rows.empty() || shape.level >= shape.level_limit) return;
+  if (shape.level_rows.empty() || shape.judged >= shape.level_limit) return;
   if (shape.network_GBps > 0) {
     low_level_between_nodes(compared, shape, causes);
     if (!causes.empty()) return;

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "backend/model/fit.hpp"
+#include "sim/base/text.hpp"
 #include "sim/model/health.hpp"
 
 namespace ringside::backend {
@@ -48,6 +49,18 @@ sim::Comparison compare(const CatalogTable& table) {
 
 TEST(TimeModel, TheShippedConstantsAreWhatTheToolMakes) {
   EXPECT_EQ(sim::time_model_toml(report().model), file_text(kRoot + "/assets/presets.toml"));
+}
+
+TEST(TimeModel, TheDocumentsSayWhatTheToolSays) {
+  std::string table = hold_out_table(report());
+  table.erase(0, table.find("\n\n") + 2);
+  EXPECT_NE(file_text(kRoot + "/docs/time-model.md").find(table), std::string::npos) << table;
+  std::string row = "| Ringside |";
+  for (std::size_t band = 0; band < sim::kSizeBands; ++band) {
+    sim::append_double(row += ' ', *report().model.error[band]);
+    row += " % |";
+  }
+  EXPECT_NE(file_text(kRoot + "/README.md").find(row), std::string::npos) << row;
 }
 
 TEST(TimeModel, HeldOutErrorKeepsItsPromise) {
