@@ -78,6 +78,8 @@ int run_window(App& app, Platform& platform, const Options& options) {
   double last = platform.now();
   int frames = 0;
   Image image;
+  std::string title;
+  double build_seconds = 0;
   while (platform.open()) {
     // Asleep until something moves or somebody acts.
     platform.poll(options.smoke > 0 ? 0 : app.next_frame_in());
@@ -89,8 +91,10 @@ int run_window(App& app, Platform& platform, const Options& options) {
     if (platform.begin_frame()) app.expect_input();
     const double now = platform.now();
     draw_frame(app, platform, static_cast<std::int64_t>((now - last) * 1e9), now);
+    build_seconds += platform.now() - now;
     last = now;
-    platform.set_title(app.window_title());
+    // Only when it changes: a new title is an event, and would wake the next poll.
+    if (std::string wanted = app.window_title(); wanted != title) platform.set_title(title = std::move(wanted));
     ++frames;
     const bool last_frame = options.smoke > 0 && frames >= options.smoke;
     platform.end_frame(app.background(), last_frame ? &image : nullptr);
@@ -99,6 +103,8 @@ int run_window(App& app, Platform& platform, const Options& options) {
     if (app.settings_changed() && app.keep_settings) save_settings(app.settings());
     if (last_frame) break;
   }
+  if (options.timing && frames > 0)
+    std::fprintf(stderr, "%d frames, %.3f ms each to build\n", frames, build_seconds * 1e3 / frames);
   if (!options.screenshot.empty() && !image.rgba.empty())
     if (const sim::Status status = write_png(options.screenshot, image); !status)
       return fail(status.error(), 1);
