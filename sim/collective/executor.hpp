@@ -4,9 +4,13 @@
 // Time of one transfer: start = max(ready, link_free); wire = ceil(bytes·10⁹/bytes_per_s); link_free = start
 // + wire; arrive = link_free + latency; done = max(arrive, receiver in the collective, what it adds to is
 // there) + reduce (copies take no time of their own). There is no barrier per ring step: each rank goes on
-// when its own input is there. Queue order: (time, schedule index). Every rank has one egress and one ingress
-// port, so that a gather into one root queues at the root; on a ring that is the link itself. A ring's sends
-// leave in program order (Schedule::in_program_order).
+// when its own input is there. Every rank has one egress and one ingress port, so that a gather into one root
+// queues at the root; on a ring that is the link itself. Sends stand in line at their own port in the order
+// (ready, schedule index); the first of the line then takes the receiver's port, in the order (time, schedule
+// index). So nobody keeps a port waiting that could serve another. A ring's sends leave in program order
+// (Schedule::in_program_order). What a switch adds or multiplies (Transfer::in_switch) takes no room in the
+// port on its far side. Links that are shared between nodes (Topology::shared) are queues of the same kind as
+// the receiver's port, which a transfer holds together with it.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +43,21 @@ struct ExecutionTimes {
 ExecutionTimes execute_times(const Schedule& schedule, DType dtype, const Topology& topology,
                              std::span<const std::int64_t> arrival, std::int64_t reduce_ns);
 
-/// Timing only, nothing materialised per transfer: a ring AllReduce evaluated step by step over arrays of
-/// world_size. Same times as execute_times on make_schedule (tested). Gives the finish time per rank.
+struct FinishTimes {
+  std::vector<std::int64_t> finish;  // per rank
+  // False where a world is too big for an exact evaluation: then all ranks are taken to come with the last
+  // one, all chunks to be as long as the longest, and links not to be shared. Never below 16 million
+  // transfers.
+  bool exact = true;
+};
+
+/// Timing only, for any request: the finish times of execute_times on make_schedule (tested) without building
+/// either where that can be helped. Rings are evaluated over arrays of world_size, or of one node where all
+/// nodes are alike; symmetric algorithms for one rank; the rest through a schedule.
+FinishTimes finish_times(const ScheduleRequest& request, const Topology& topology,
+                         std::span<const std::int64_t> arrival, std::int64_t reduce_ns);
+
+/// finish_times of a ring AllReduce: per rank, exact for every world.
 std::vector<std::int64_t> ring_finish_times(const ScheduleRequest& request, const Topology& topology,
                                             std::span<const std::int64_t> arrival, std::int64_t reduce_ns);
 

@@ -1,6 +1,8 @@
-// Virtual time of a schedule: a queue of transfers whose data is ready, served in the order (ready, schedule
-// index).
+// Virtual time of a schedule: a queue of transfers whose data is ready, or whose sender's port is free,
+// served in the order (time, schedule index).
 #include <algorithm>
+#include <array>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -71,8 +73,9 @@ class Run {
     const auto world = static_cast<std::size_t>(schedule.world_size);
     out_.transfers.resize(schedule.transfers.size());
     out_.finish.assign(arrival.begin(), arrival.end());
-    egress_free_.assign(world, std::numeric_limits<std::int64_t>::min());
-    ingress_free_ = egress_free_;
+    egress_.resize(world);
+    ingress_free_.assign(world, std::numeric_limits<std::int64_t>::min());
+    joined_.assign(schedule.transfers.size(), false);
     arrived_.assign(schedule.transfers.size(), false);
     done_.assign(schedule.transfers.size(), false);
     last_receive_.assign(world * schedule.chunks.channels, std::numeric_limits<std::int64_t>::min());
@@ -86,11 +89,13 @@ class Run {
       if (needs_.data[t] == kNone) release_first(t);
     }
     while (!queue_.empty()) {
-      const auto [ready, t] = queue_.top();
+      const auto [time, t] = queue_.top();
       queue_.pop();
-      send(t, ready);
-      if (!turn_.empty()) pass_turn(t, ready);
-      if (needs_.previous[t] == kNone || done_[needs_.previous[t]]) receive(t);
+      if (!joined_[t]) {
+        join(t, time);
+      } else {
+        send(t, time);
+      }
     }
     for (std::size_t t = 0; t < done_.size(); ++t) RINGSIDE_CHECK(done_[t]);  // a schedule has no cycle
     return std::move(out_);
@@ -172,23 +177,90 @@ class Run {
     release(t, arrival_[static_cast<std::size_t>(transfer.src)]);
   }
 
-  void send(std::uint32_t t, std::int64_t ready) {
+  /// What a sender's port is doing: busy until `free`, then it takes the first of `waiting`, which is in the
+  /// queue already if `next_is_queued`.
+  struct Egress {
+    std::int64_t free = std::numeric_limits<std::int64_t>::min();
+    bool next_is_queued = false;
+    std::deque<std::uint32_t> waiting;
+  };
+
+  static bool leaves(const Transfer& transfer) {
+    return !(transfer.in_switch && transfer.action == Action::Copy);
+  }
+  static bool enters(const Transfer& transfer) {
+    return !(transfer.in_switch && transfer.action == Action::Reduce);
+  }
+
+  /// A send is ready: it stands in line at its own port. Only the first of the line asks for the receiver's
+  /// port and for shared links, so that nobody keeps a port waiting that could serve another.
+  void join(std::uint32_t t, std::int64_t ready) {
+    joined_[t] = true;
+    if (!turn_.empty()) pass_turn(t, ready);
+    const Transfer& transfer = schedule_.transfers[t];
+    Egress& egress = egress_[static_cast<std::size_t>(transfer.src)];
+    if (!leaves(transfer) || (!egress.next_is_queued && egress.free <= ready)) return send(t, ready);
+    if (egress.next_is_queued) return egress.waiting.push_back(t);
+    egress.next_is_queued = true;
+    queue_.emplace(egress.free, t);
+  }
+
+  /// The sender's port is free: the bytes leave as soon as all else on the way is.
+  void send(std::uint32_t t, std::int64_t time) {
     const Transfer& transfer = schedule_.transfers[t];
     const auto src = static_cast<std::size_t>(transfer.src), dst = static_cast<std::size_t>(transfer.dst);
     const LinkSpec link = topology_.link(transfer.src, transfer.dst);
     TransferTimes& times = out_.transfers[t];
-    const bool leaves = !(transfer.in_switch && transfer.action == Action::Copy);
-    const bool enters = !(transfer.in_switch && transfer.action == Action::Reduce);
-    times.start = ready;
-    if (leaves) times.start = std::max(times.start, egress_free_[src]);
-    if (enters) times.start = std::max(times.start, ingress_free_[dst]);
-    const std::int64_t sent =
-        times.start + wire_ns(schedule_.chunks.chunks[transfer.chunk].count * element_, link.bytes_per_s);
-    if (leaves) egress_free_[src] = sent;
-    if (enters) ingress_free_[dst] = sent;
+    times.start = time;
+    if (enters(transfer)) times.start = std::max(times.start, ingress_free_[dst]);
+    const std::int64_t bytes = schedule_.chunks.chunks[transfer.chunk].count * element_;
+    const std::int64_t wire =
+        std::max(wire_ns(bytes, link.bytes_per_s),
+                 take_shared(topology_.shared_path(transfer.src, transfer.dst), bytes, times.start));
+    const std::int64_t sent = times.start + wire;
+    if (leaves(transfer)) free_port(egress_[src], sent);
+    if (enters(transfer)) ingress_free_[dst] = sent;
     times.arrive = sent + link.latency_ns;
     out_.finish[src] = std::max(out_.finish[src], sent);
     arrived_[t] = true;
+    if (needs_.previous[t] == kNone || done_[needs_.previous[t]]) receive(t);
+  }
+
+  void free_port(Egress& egress, std::int64_t at) {
+    egress.free = at;
+    egress.next_is_queued = !egress.waiting.empty();
+    if (!egress.next_is_queued) return;
+    queue_.emplace(at, egress.waiting.front());
+    egress.waiting.pop_front();
+  }
+
+  /// Moves the start to when all shared links of the way are free, and takes each of them for as long as the
+  /// bytes need there. Gives the longest of these times: the bytes go as fast as the slowest link on the way
+  /// lets them.
+  std::int64_t take_shared(const SharedPath& path, std::int64_t bytes, std::int64_t& start) {
+    const std::array<std::pair<int, std::int64_t>, 4> ways{
+        {{path.nic_out, topology_.shared.nic_bytes_per_s},
+         {path.nic_in, topology_.shared.nic_bytes_per_s},
+         {path.leaf_up, topology_.shared.spine_bytes_per_s},
+         {path.leaf_down, topology_.shared.spine_bytes_per_s}}};
+    for (std::size_t kind = 0; kind < ways.size(); ++kind) {
+      const int number = ways[kind].first;
+      if (number < 0) continue;
+      if (static_cast<std::size_t>(number) >= shared_free_[kind].size()) {
+        shared_free_[kind].resize(static_cast<std::size_t>(number) + 1,
+                                  std::numeric_limits<std::int64_t>::min());
+      }
+      start = std::max(start, shared_free_[kind][static_cast<std::size_t>(number)]);
+    }
+    std::int64_t longest = 0;
+    for (std::size_t kind = 0; kind < ways.size(); ++kind) {
+      const auto [number, bytes_per_s] = ways[kind];
+      if (number < 0) continue;
+      const std::int64_t wire = wire_ns(bytes, bytes_per_s);
+      shared_free_[kind][static_cast<std::size_t>(number)] = start + wire;
+      longest = std::max(longest, wire);
+    }
+    return longest;
   }
 
   /// The receiver takes it: it must be in the collective, and what it adds to must be there.
@@ -229,8 +301,10 @@ class Run {
   std::int64_t reduce_ns_, element_;
   Dependencies needs_;
   ExecutionTimes out_;
-  std::vector<std::int64_t> egress_free_, ingress_free_, last_receive_;
-  std::vector<bool> arrived_, done_;
+  std::vector<Egress> egress_;  // per rank
+  std::vector<std::int64_t> ingress_free_, last_receive_;
+  std::array<std::vector<std::int64_t>, 4> shared_free_;  // NICs out and in, leaf switches up and down
+  std::vector<bool> joined_, arrived_, done_;
   std::vector<std::uint32_t> after_;  // per transfer, in program order: the next send of its rank and channel
   std::vector<std::int64_t> data_at_,
       turn_;  // per transfer: since when its data is there, since when it has its turn

@@ -108,7 +108,7 @@ struct ScheduleRequest {
   int root = 0;                           // Broadcast, Reduce, Naive, BinomialTree
   std::vector<std::vector<int>> rings{};  // Ring: each channel's ranks in ring order (the last one for all
                                           // further ones); empty: 0, 1, 2 …
-  bool inter_tree = false;  // Hierarchical: a tree between the nodes instead of a ring
+  bool inter_tree = false;                // Hierarchical: a tree between the nodes instead of a ring
 
   /// The order of a channel's ring.
   std::vector<int> ring(int channel) const;
