@@ -1,0 +1,44 @@
+#include "backend/trace_file.hpp"
+
+#include "backend/files.hpp"
+#include "backend/sha256.hpp"
+
+namespace ringside::backend {
+
+sim::Status write_event_lines(const sim::Trace& trace, const ByteSink& sink) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  std::string piece;
+  piece.reserve(kPiece + 65'536);
+  for (const sim::Event& event : trace.events()) {
+    sim::append_event_json(piece, trace, event);
+    piece += '\n';
+    if (piece.size() < kPiece) continue;
+    if (auto done = sink(piece); !done) return done;
+    piece.clear();
+  }
+  return sink(piece);
+}
+
+std::string trace_hash(const sim::Trace& trace) {
+  Sha256 hash;
+  const auto done = write_event_lines(trace, [&](std::string_view bytes) {
+    hash.update(bytes);
+    return sim::ok();
+  });
+  RINGSIDE_CHECK(static_cast<bool>(done));
+  return hash.hex();
+}
+
+sim::Status write_trace_file(const sim::Trace& trace, const std::string& path) {
+  auto file = AtomicFile::create(path);
+  if (!file) return file.error();
+  std::string header;
+  sim::append_header_json(header, trace.header);
+  header += '\n';
+  if (auto done = file->write(header); !done) return done;
+  if (auto done = write_event_lines(trace, [&](std::string_view bytes) { return file->write(bytes); }); !done)
+    return done;
+  return file->commit();
+}
+
+}  // namespace ringside::backend
