@@ -16,7 +16,7 @@ std::optional<std::string_view> nearest_word(std::string_view typed,
 /// `did you mean "ring"?`, or empty.
 std::string did_you_mean(std::string_view typed, const std::vector<std::string_view>& words);
 
-/// "ring, naive, nccl_tree": a list of words for a message.
+/// "ring, naive, tree": a list of words for a message.
 std::string join_words(const std::vector<std::string_view>& words);
 
 }  // namespace ringside::sim

@@ -128,7 +128,7 @@ constexpr auto kRows = std::to_array<Row>({
       "What the ranks do together once a step and bucket."},
      "\"all_reduce\""},
     {{"collective", "algorithm", "word",
-      "ring, naive, recursive_doubling, rabenseifner, binomial_tree, nccl_tree, hierarchical, nvls", "ring",
+      "ring, naive, recursive_doubling, rabenseifner, binomial_tree, tree, hierarchical, nvls", "ring",
       "Who sends what to whom."},
      "\"ring\""},
     {{"collective", "order", "word", "nccl, textbook", "nccl",

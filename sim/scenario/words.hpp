@@ -22,7 +22,7 @@ inline constexpr Word<Algorithm> kAlgorithmWords[] = {{"ring", Algorithm::Ring},
                                                       {"recursive_doubling", Algorithm::RecursiveDoubling},
                                                       {"rabenseifner", Algorithm::Rabenseifner},
                                                       {"binomial_tree", Algorithm::BinomialTree},
-                                                      {"nccl_tree", Algorithm::NcclTree},
+                                                      {"tree", Algorithm::NcclTree},
                                                       {"hierarchical", Algorithm::Hierarchical},
                                                       {"nvls", Algorithm::Nvls}};
 inline constexpr Word<RingOrder> kOrderWords[] = {{"nccl", RingOrder::Nccl},
