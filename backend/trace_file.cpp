@@ -29,14 +29,18 @@ std::string trace_hash(const sim::Trace& trace) {
   return hash.hex();
 }
 
-sim::Status write_trace_file(const sim::Trace& trace, const std::string& path) {
-  auto file = AtomicFile::create(path);
-  if (!file) return file.error();
+sim::Status write_trace(const sim::Trace& trace, const ByteSink& sink) {
   std::string header;
   sim::append_header_json(header, trace.header);
   header += '\n';
-  if (auto done = file->write(header); !done) return done;
-  if (auto done = write_event_lines(trace, [&](std::string_view bytes) { return file->write(bytes); }); !done)
+  if (auto done = sink(header); !done) return done;
+  return write_event_lines(trace, sink);
+}
+
+sim::Status write_trace_file(const sim::Trace& trace, const std::string& path) {
+  auto file = AtomicFile::create(path);
+  if (!file) return file.error();
+  if (auto done = write_trace(trace, [&](std::string_view bytes) { return file->write(bytes); }); !done)
     return done;
   return file->commit();
 }

@@ -16,6 +16,9 @@ using ByteSink = std::function<sim::Status(std::string_view)>;
 /// All event lines, each with its line feed, in pieces of about a MiB; without the header line.
 sim::Status write_event_lines(const sim::Trace& trace, const ByteSink& sink);
 
+/// Header and events.
+sim::Status write_trace(const sim::Trace& trace, const ByteSink& sink);
+
 /// SHA-256 of the bytes after the header line, as 64 hex digits.
 std::string trace_hash(const sim::Trace& trace);
 

@@ -1,3 +1,4 @@
+#define TOML_IMPLEMENTATION  // toml++ is compiled here and nowhere else
 #include "sim/base/toml.hpp"
 
 #include <cstddef>

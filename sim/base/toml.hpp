@@ -1,4 +1,4 @@
-// The project's only way to read TOML: toml++, header-only and without exceptions, behind a guard.
+// The project's only way to read TOML: toml++ without exceptions, behind a guard.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@
 #ifdef TOML_HEADER_ONLY
 #undef TOML_HEADER_ONLY
 #endif
-#define TOML_HEADER_ONLY 1
+#define TOML_HEADER_ONLY 0  // toml.cpp holds the parser: it takes seconds to compile
 #ifdef TOML_EXCEPTIONS
 #undef TOML_EXCEPTIONS
 #endif

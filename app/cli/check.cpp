@@ -1,0 +1,55 @@
+// `ringside-cli check`: says whether a scenario is valid, and where it is not.
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "app/cli/command.hpp"
+#include "backend/files.hpp"
+#include "sim/base/json_writer.hpp"
+#include "sim/base/text.hpp"
+#include "sim/model/preset.hpp"
+
+namespace ringside::app {
+namespace {
+
+struct CheckOptions {
+  std::string file;
+  bool json = false, allow_outside = false;
+};
+
+int check(const CheckOptions& options) {
+  const auto scenario = backend::load_scenario(options.file, options.allow_outside);
+  if (!scenario) return report(scenario.error(), options.json, kBadInput);
+  const std::int64_t count = scenario->tensor.shape.count();
+  std::string out;
+  if (options.json) {
+    sim::JsonWriter json(out);
+    json.begin_object().field("file", options.file).field("valid", true).field("title", scenario->title);
+    json.field("world_size", scenario->world_size()).field("steps", scenario->training.steps);
+    json.field("dtype", sim::to_word(scenario->tensor.dtype)).field("count", count);
+    json.field("faults", static_cast<std::int64_t>(scenario->faults.size())).end_object();
+  } else {
+    out = fmt::format("{}: valid. {} ranks, {} {}, {} training steps, {} faults",
+                      sim::escape_for_display(options.file), sim::with_commas(scenario->world_size()),
+                      sim::to_word(scenario->tensor.dtype), scenario->tensor.shape.text(),
+                      sim::with_commas(scenario->training.steps), scenario->faults.size());
+  }
+  return print(out + "\n") ? kDone : kCouldNot;
+}
+
+}  // namespace
+
+void add_check(CLI::App& program, ExitCode& exit) {
+  auto* command = program.add_subcommand("check", "Check a scenario without running it");
+  const auto options = std::make_shared<CheckOptions>();
+  command->add_option("FILE", options->file, "The scenario, a .toml file")->required();
+  command->add_flag("--json", options->json, "Print one JSON object on stdout and nothing else");
+  command->add_flag("--allow-outside", options->allow_outside,
+                    "Let the scenario name files outside its own folder");
+  command->footer("Presets: " + sim::preset_names() +
+                  ".\n\nExample:\n  ringside-cli check assets/scenarios/reference.toml\n\n"
+                  "Exit status 0 if it is valid, else 2 and a message with line and column.");
+  command->callback([options, &exit] { exit.value = check(*options); });
+}
+
+}  // namespace ringside::app
