@@ -155,6 +155,13 @@ void append_result_text(std::string& out, const std::vector<std::shared_ptr<cons
   if (groups.size() > kMostLines) out += fmt::format("  … and {} more\n", groups.size() - kMostLines);
 }
 
+/// 10^9 bytes a second in a unit that people can read: "213 KB/s", "48.2 GB/s".
+std::string rate_text(double gigabytes_per_s) {
+  if (gigabytes_per_s >= 1) return fmt::format("{:.3g} GB/s", gigabytes_per_s);
+  if (gigabytes_per_s >= 1e-3) return fmt::format("{:.3g} MB/s", gigabytes_per_s * 1e3);
+  return fmt::format("{:.3g} KB/s", gigabytes_per_s * 1e6);
+}
+
 std::string collective_text(const RunReport& report, const sim::CollectiveOutcome& collective) {
   const sim::CollectiveInfo& info = report.simulation.trace.collective(collective.coll);
   std::string line =
@@ -165,7 +172,7 @@ std::string collective_text(const RunReport& report, const sim::CollectiveOutcom
       fmt::format("  {} ring steps, {} transfers, {} sent per rank", info.steps,
                   sim::with_commas(collective.transfers), sim::format_bytes(collective.bytes_sent_per_rank));
   if (const auto bandwidth = bandwidth_of(report.simulation.trace, collective))
-    line += fmt::format(", busbw {:.3g} GB/s", bandwidth->busbw);
+    line += ", busbw " + rate_text(bandwidth->busbw);
   return line + "\n";
 }
 
