@@ -26,6 +26,9 @@ void add_run(CLI::App& program, ExitCode& exit);
 void add_check(CLI::App& program, ExitCode& exit);
 void add_scenes(CLI::App& program, ExitCode& exit);
 void add_version(CLI::App& program, ExitCode& exit);
+void add_diagnose(CLI::App& program, ExitCode& exit);
+void add_predict(CLI::App& program, ExitCode& exit);
+void add_compare(CLI::App& program, ExitCode& exit);
 void add_reliability(CLI::App& program, ExitCode& exit);
 
 /// Prints the message on stderr, and with `json` {"error":{…}} on stdout. Gives `code`.

@@ -192,9 +192,21 @@ void append_collectives_text(std::string& out, const RunReport& report) {
   }
 }
 
-void append_diagnosis_text(std::string& out, const sim::Diagnosis& diagnosis) {
+}  // namespace
+
+std::optional<Bandwidth> bandwidth_of(const sim::Trace& trace, const sim::CollectiveOutcome& collective) {
+  const std::int64_t time = collective.finished_ns - collective.enqueued_ns;
+  if (!finished(collective) || time <= 0) return std::nullopt;
+  const sim::CollectiveInfo& info = trace.collective(collective.coll);
+  const auto bytes = static_cast<double>(info.count * sim::size_of(info.dtype));
+  const double algbw = bytes / static_cast<double>(time);  // bytes a nanosecond are 10^9 bytes a second
+  return Bandwidth{algbw, algbw * bus_factor(info.collective, info.world_size)};
+}
+
+std::string diagnosis_text(const sim::Diagnosis& diagnosis) {
+  std::string out;
   constexpr std::size_t kShown = 4;
-  if (diagnosis.kind == sim::DiagnosisKind::None) return;
+  if (diagnosis.kind == sim::DiagnosisKind::None) return out;
   const auto safe = [](std::string_view text) { return sim::escape_for_display(text); };
   out +=
       fmt::format("\ndiagnosis  {} ({})\n", sim::to_word(diagnosis.kind), sim::to_word(diagnosis.confidence));
@@ -209,17 +221,7 @@ void append_diagnosis_text(std::string& out, const sim::Diagnosis& diagnosis) {
     out += fmt::format("  {:<12} {}\n", i == 0 ? "evidence" : "", safe(diagnosis.evidence[i].text));
   for (std::size_t i = 0; i < std::min(kShown, diagnosis.next_steps.size()); ++i)
     out += fmt::format("  {:<12} {}\n", i == 0 ? "next" : "", safe(diagnosis.next_steps[i]));
-}
-
-}  // namespace
-
-std::optional<Bandwidth> bandwidth_of(const sim::Trace& trace, const sim::CollectiveOutcome& collective) {
-  const std::int64_t time = collective.finished_ns - collective.enqueued_ns;
-  if (!finished(collective) || time <= 0) return std::nullopt;
-  const sim::CollectiveInfo& info = trace.collective(collective.coll);
-  const auto bytes = static_cast<double>(info.count * sim::size_of(info.dtype));
-  const double algbw = bytes / static_cast<double>(time);  // bytes a nanosecond are 10^9 bytes a second
-  return Bandwidth{algbw, algbw * bus_factor(info.collective, info.world_size)};
+  return out;
 }
 
 std::string run_json(const RunReport& report) {
@@ -256,7 +258,7 @@ std::string run_text(const RunReport& report) {
     out += "\nresult\n";
     append_result_text(out, simulation.collectives.back().result);
   }
-  append_diagnosis_text(out, report.diagnosis);
+  out += diagnosis_text(report.diagnosis);
   out += fmt::format("\ntrace  {} events, hash {}\n",
                      sim::with_commas(static_cast<std::int64_t>(simulation.trace.size())), report.trace_hash);
   return out;

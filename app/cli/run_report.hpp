@@ -23,6 +23,9 @@ std::string run_json(const RunReport& report);
 /// The same for people: about a dozen lines, numbers with units.
 std::string run_text(const RunReport& report);
 
+/// A verdict for people: kind, culprit, victims, evidence, next steps. Empty for a clean job.
+std::string diagnosis_text(const sim::Diagnosis& diagnosis);
+
 /// nccl-tests' figures of one collective, in 10^9 bytes a second; nothing for one that never finished or took
 /// no time.
 struct Bandwidth {
