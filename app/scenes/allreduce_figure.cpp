@@ -151,7 +151,7 @@ void draw_cell(const Pen& p, const CellBox& box, int rank, std::size_t shown) {
   cell.state = p.state.tensor ? cell.state : shown_state(p.ring, rank, shown);
   const Look l = look_of(p.t, cell);
   const bool small = box.box.h < 20 || box.box.w < 20;
-  const float radius = small ? 1.5f : box.box.h < 50 ? 4.0f : 6.0f;
+  const float radius = small ? 0.0f : box.box.h < 50 ? 4.0f : 6.0f;
   Color fill = l.fill;
   if (!p.colours() && (cell.state == CellState::Partial || cell.state == CellState::Own) && !l.dots) {
     const float share = static_cast<float>(cell.contribution_count) / static_cast<float>(p.ring.world);
@@ -289,6 +289,7 @@ void draw_header(const Pen& p, const CardBox& card) {
     if (note.glyphs.size() > 1) note.glyphs.resize(1);
     const float left = static_cast<float>(note.glyphs.size()) * glyph_step + (note.waits ? 26.0f : 0);
     if (c.width(note.text, text_size, face) + left > room) note.text.clear();
+    if (left > room + 8) note = {};
   }
   const float w = c.width(note.text, text_size, face) + static_cast<float>(note.glyphs.size()) * glyph_step +
                   (note.waits ? 26.0f : 0);
@@ -530,9 +531,14 @@ void draw_link_names(const Pen& p) {
                           p.layout.sums[i].box.w > 0);
     if (std::fabs(a.y - b.y) < 1) {
       const bool top = m.y < p.layout.size.y / 2;
-      if (p.c.width(name, 13) < std::fabs(b.x - a.x) - 12)
-        p.c.text({m.x, m.y + (top ? -60.0f : 60.0f)}, name,
-                 {.size = 13, .color = p.t.t2, .align = Align::Center});
+      const float y = m.y + (top ? -60.0f : 60.0f), w = p.c.width(name, 13);
+      const Rect place{m.x - w / 2, y - 8, w, 16};
+      const bool covered = std::any_of(p.layout.sums.begin(), p.layout.sums.end(), [&](const SumBox& s) {
+        return s.box.w > 0 && s.box.y < place.bottom() && s.box.bottom() > place.y &&
+               s.box.x < place.right() && s.box.right() > place.x;
+      });
+      if (!covered && w < std::fabs(b.x - a.x) - 12)
+        p.c.text({m.x, y}, name, {.size = 13, .color = p.t.t2, .align = Align::Center});
     } else if (!used && !summed) {
       const bool left = m.x < p.layout.size.x / 2;
       p.c.text({m.x + (left ? -14.0f : 14.0f), m.y}, name,
@@ -717,7 +723,7 @@ void draw_sum(const Pen& p, const SumView& sum, const SumBox& s) {
 
 void draw_dial(const Pen& p) {
   Canvas& c = p.c;
-  const float r = p.layout.dial_radius, thick = r >= 80 ? 12.0f : 11.0f;
+  const float r = p.layout.dial_radius, thick = r >= 80 ? 12.0f : 9.0f;
   if (r <= 0 || p.ring.steps == 0) return;
   const Vec2 m = p.layout.dial;
   const auto steps = static_cast<float>(p.ring.steps);
@@ -739,8 +745,8 @@ void draw_dial(const Pen& p) {
   const std::string now = std::to_string(p.ring.ring_step), all = std::to_string(p.ring.steps);
   const std::string phase = sentence_text(phase_name(p.ring));
   if (p.view.ctx.presenter) {
-    c.text({m.x, m.y + 1}, now + "/" + all, {.size = 27, .face = Face::Bold, .align = Align::Center});
-    c.text({m.x, m.y + r + 26}, tr("allreduce.dial.presenter", {phase, now}),
+    c.text({m.x, m.y + 1}, now + "/" + all, {.size = 23, .face = Face::Bold, .align = Align::Center});
+    c.text({m.x, m.y + r + 23}, tr("allreduce.dial.presenter", {phase, now}),
            {.size = p.smallest(), .face = Face::Bold, .align = Align::Center});
     return;
   }

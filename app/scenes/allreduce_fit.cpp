@@ -136,6 +136,11 @@ float column_height(const SumBox& s, float size) {
   return 3 * (size * 1.12f + (s.bars ? s.segment_height + 3 : 0)) + 20;
 }
 
+/// Room of the operator at the left of a column, with its gap.
+float sign_width(const SumBox& s, float size, const TextMeasurer& m) {
+  return m.width(s.op, s.op.size() > 2 ? std::max(13.0f, size * .7f) : size) + 5;
+}
+
 }  // namespace
 
 CellContent fit_numbers(const Numbers& numbers, Rect box, float largest, float smallest,
@@ -200,14 +205,13 @@ SumBox fit_sum(const RingView& view, const SumView& sum, Vec2 center, Vec2 room,
   }
   out.column = true;
   out.captions = false;
-  const float sign = std::max(14.0f, m.width(out.op, 13) + 4);
   for (const bool bars : {true, false}) {
     out.bars = bars;
     for (float size = std::min(largest, 24.0f); size >= smallest; size -= 1) {
       float w = bars ? out.segment_width : 0;
       for (const std::string& t : out.texts) w = std::max(w, width_of(m, t, size));
       out.widths[0] = out.widths[1] = out.widths[2] = w;
-      const Vec2 need{w + sign + 16, column_height(out, size)};
+      const Vec2 need{w + sign_width(out, size, m) + 17, column_height(out, size)};
       if (need.x > room.x || need.y > room.y) continue;
       out.size = size;
       out.box = {center.x - need.x / 2, center.y - need.y / 2, need.x, need.y};
@@ -216,7 +220,7 @@ SumBox fit_sum(const RingView& view, const SumView& sum, Vec2 center, Vec2 room,
   }
   out.size = smallest;  // too long for the room: beginning and end, the whole in the hover
   out.bars = false;
-  const float w = room.x - sign - 16;
+  const float w = room.x - sign_width(out, smallest, m) - 17;
   if (w < smallest * 2 || column_height(out, smallest) > room.y + .5f) {
     out.box = Rect();
     return out;

@@ -76,6 +76,13 @@ std::vector<CellBox> make_cells(const Making& m, int rank, Rect inner, float gap
     const bool known = rank >= 0 && !m.view.cells.empty();
     out.push_back(make_cell(m, box, known ? &m.view.cell(rank, i) : nullptr, largest));
   }
+  // Many small cells read best in one size.
+  float size = largest;
+  for (const CellBox& cell : out)
+    for (const PlacedText& text : cell.content.texts) size = std::min(size, text.size);
+  if (m.chunks() > kMaxCards)
+    for (CellBox& cell : out)
+      for (PlacedText& text : cell.content.texts) text.size = size;
   return out;
 }
 
@@ -187,8 +194,8 @@ void place_ring_cards(Making& m) {
   }
   for (int r = 0; r < n; ++r) m.out.cards.push_back(make_card(m, r, boxes[static_cast<std::size_t>(r)]));
   m.out.dial = m.area.center();
-  m.out.dial_radius = n == 1 ? 0.0f : m.options.presenter ? 52.0f : n >= 7 ? 80.0f : 84.0f;
-  if (n == 3) m.out.dial.y -= 18;
+  m.out.dial_radius = n == 1 ? 0.0f : m.options.presenter ? 38.0f : n >= 7 ? 80.0f : n >= 5 ? 68.0f : 84.0f;
+  if (n == 3 || m.options.presenter) m.out.dial.y -= 18;
   if (n == 1) return;
   for (int r = 0; r < n; ++r) {
     const int to = (r + 1) % n;
@@ -334,7 +341,7 @@ void place_columns(Making& m) {
   const float around = n <= 8 && n > 1 ? 22 : 0;  // room for the way back
   m.out.progress = {m.area.x, m.area.y + 26, m.area.w, 10};
   Rect area{m.area.x + around, m.area.y + 58, m.area.w - 2 * around,
-            m.area.h - 58 - (around > 0 ? 22.0f : 4.0f)};
+            m.area.h - 58 - (around > 0 ? 50.0f : 4.0f)};
   const float cw = std::min(180.0f, (area.w - gap * static_cast<float>(n - 1)) / static_cast<float>(n));
   const float x0 = area.center().x - (cw * static_cast<float>(n) + gap * static_cast<float>(n - 1)) / 2;
   const float head = n <= 32 ? 32 : 18, pad = n <= 8 ? 8 : n <= 16 ? 3 : 1;
@@ -365,7 +372,7 @@ Path column_path(const RingLayout& out, int src, int dst, std::size_t shown) {
   const bool around =
       src + 1 == static_cast<int>(out.cards.size()) && dst == 0 && out.cards.size() <= kMaxCards;
   if (!around) return {{{a.x, y}, {b.right(), y}}};
-  const float under = a.bottom() + 16;
+  const float under = a.bottom() + 26;
   return {{{a.right(), y},
            {a.right() + 16, y},
            {a.right() + 16, under},
@@ -413,8 +420,9 @@ void place_tiles(Making& m) {
       size = {side, side};
     } else if (m.out.form == Form::Columns) {
       const Rect cell = m.out.cards[0].cells.empty() ? Rect{0, 0, 40, 30} : m.out.cards[0].cells[0].box;
-      size = {std::min(cell.w, 104.0f), std::min(cell.h, 64.0f)};
+      size = {std::min(cell.w, 104.0f), std::min(cell.h, 44.0f)};
       number = 26;
+      if (m.view.world > kMaxCards) size = {std::min(cell.w * .5f, 14.0f), std::min(cell.h * .5f, 6.0f)};
     } else if (m.view.world > 4 || m.out.form == Form::Star) {
       size = {52, 46};
       number = 20;
@@ -425,7 +433,8 @@ void place_tiles(Making& m) {
       size = {52, 46};
       number = 20;
     }
-    const bool between = m.out.form != Form::Squares;
+    const bool dash = m.out.form == Form::Columns && m.view.world > kMaxCards;
+    const bool between = m.out.form != Form::Squares && !dash;
     const float p = f.progress < 0 ? .5f : std::clamp(f.progress, 0.0f, 1.0f);
     const float where = between ? place_between(path, p, size) : p;
     tile.direction = path.direction(where);
@@ -435,6 +444,13 @@ void place_tiles(Making& m) {
       const float across = std::fabs(n.x) > .5f ? size.x : size.y;
       const float pitch = std::min(across + 8, (between ? 116.0f : 24.0f) / static_cast<float>(lanes - 1));
       at = at + n * ((static_cast<float>(lane) - static_cast<float>(lanes - 1) / 2) * pitch);
+    }
+    if (dash) {  // no room between the columns: a dash under the numbers, from middle to middle
+      const Rect &a = m.out.cards[static_cast<std::size_t>(f.src)].box,
+                 &b = m.out.cards[static_cast<std::size_t>(f.dst)].box;
+      at.x = lerp(a.center(), b.center(), p).x;
+      const auto& cells = m.out.cards[static_cast<std::size_t>(f.dst)].cells;
+      if (shown < cells.size()) at.y = cells[shown].box.bottom() - size.y / 2;
     }
     tile.box = {at.x - size.x / 2, at.y - size.y / 2, size.x, size.y};
     const bool written = size.x >= 30 && size.y >= 18;
@@ -455,7 +471,7 @@ void place_tiles(Making& m) {
         m.view.world <= 4 && m.view.ring && (m.out.form == Form::Cards || m.out.form == Form::OneNumber);
     if (roomy && !m.options.presenter && lanes == 1) {
       const bool vertical = std::fabs(tile.direction.y) > .5f, left = at.x < m.area.center().x;
-      const float w = 110;
+      const float w = 100;
       tile.note = vertical ? Rect{left ? tile.box.x - 10 - w : tile.box.right() + 10, at.y - 20, w, 40}
                            : Rect{at.x - w / 2,
                                   at.y > m.area.center().y ? tile.box.y - 26 : tile.box.bottom() + 6, w, 20};
@@ -520,7 +536,7 @@ SumBox sum_in_columns(const Making& m, const SumView& sum) {
   const float gap = m.out.cards.size() > 1 ? m.out.cards[1].box.x - m.out.cards[0].box.right() : 0;
   if (gap >= 100 && !around) {
     SumBox box = fit_sum(m.view, sum, {(from.box.right() + to.box.x) / 2, cell.center().y},
-                         {gap - 16, std::max(cell.h + 14, 92.0f)}, 20, m.smallest, m.measure);
+                         {gap - 16, std::max(cell.h + 14, 116.0f)}, 20, m.smallest, m.measure);
     box.points = Heading::Right;
     return box;
   }

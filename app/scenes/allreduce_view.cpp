@@ -318,7 +318,9 @@ void set_sums(RingView& view, const Moment& m) {
     if (!hot && !view.ring && (r->step != newest || r->step != view.ring_step)) continue;
     if (!hot && view.done) continue;
     const CellView& cell = view.cell(r->dst, view.shown(r->chunk));
-    if (!hot && cell.after_transfer != index_of(m, *r)) continue;
+    const bool still_here = cell.after_transfer == index_of(m, *r) && cell.state != CellState::PassedOn &&
+                            cell.state != CellState::Arriving;
+    if (!hot && !still_here && !m.options.tensor) continue;
     view.sums.push_back(make_sum(view, m, *r, hot));
     view.ranks[static_cast<std::size_t>(r->dst)].activities.insert(
         view.ranks[static_cast<std::size_t>(r->dst)].activities.begin(), {Doing::Adds, r->chunk});

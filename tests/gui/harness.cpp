@@ -14,6 +14,7 @@ Harness::Harness(const HarnessOptions& options) : options_(options) {
   ImGuiIO& io = ImGui::GetIO();
   io.IniFilename = nullptr;
   io.DeltaTime = 1.0f / 60.0f;
+  io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;  // as our renderer: more than 65,536 vertices a list
 #if IMGUI_VERSION_NUM >= 19198
   if (!options.offscreen) io.BackendFlags |= ImGuiBackendFlags_RendererHasTextures;
 #endif
