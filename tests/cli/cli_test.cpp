@@ -239,7 +239,7 @@ TEST_F(Cli, EveryCommandHasHelpWithAnExample) {
   const Said all = cli({"--help"});
   EXPECT_EQ(all.code, 0);
   for (const char* command :
-       {"run", "check", "diagnose", "predict", "compare", "reliability", "scenes", "version"}) {
+       {"run", "check", "diagnose", "explain", "predict", "compare", "reliability", "scenes", "version"}) {
     EXPECT_NE(all.out.find(command), std::string::npos);
     const Said said = cli({command, "--help"});
     EXPECT_EQ(said.code, 0) << command;
@@ -273,6 +273,18 @@ TEST_F(Cli, DiagnosesItsOwnTrace) {
   EXPECT_EQ(cut.code, 0);
   EXPECT_NE(cut.err.find("ends in the middle of a line"), std::string::npos) << cut.err;
   EXPECT_EQ(cli({"diagnose", "none"}).code, 2);
+}
+
+TEST_F(Cli, ExplainsALine) {
+  const std::string line =
+      "[rank1]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=133, OpType=ALLREDUCE)";
+  const Said said = cli({"explain", line, "--json"});
+  EXPECT_EQ(said.code, 0);
+  EXPECT_EQ(json::parse(said.out)["known"], true);
+  EXPECT_FALSE(cli({"explain", line, "--lang", "ko"}).out.empty());
+  EXPECT_EQ(cli({"explain", "hello"}).code, 0);
+  EXPECT_EQ(cli({"explain", line, "--lang", "fr"}).code, 2);
+  EXPECT_EQ(cli({"explain"}).code, 2);
 }
 
 TEST_F(Cli, PredictsAndRefuses) {
