@@ -114,15 +114,11 @@ std::string compare_json(const sim::Preset& preset, std::int32_t nodes, std::int
     json.field("predicted_busbw_GBps", five_digits(row.predicted_busbw_GBps)).end_object();
   }
   json.end_array().key("bands").begin_array();
-  const sim::FittedPreset* fitted = model.find(preset.name);
   for (std::size_t band = 0; band < sim::kSizeBands; ++band) {
     json.begin_object().field("band", sim::size_band_name(band));
     json.field("points", static_cast<std::int64_t>(compared.bands[band].points));
     optional_field(json, "median_abs_error_percent", compared.bands[band].median_abs_percent);
-    optional_field(json, "expected_error_percent",
-                   fitted == nullptr     ? std::nullopt
-                   : fitted->error[band] ? fitted->error[band]
-                                         : model.error[band]);
+    optional_field(json, "expected_error_percent", model.expected_error(preset.name, band));
     json.end_object();
   }
   json.end_array()

@@ -256,7 +256,7 @@ FitReport fit_and_hold_out(const std::vector<CatalogTable>& catalog) {
     const ModelConstants constants = fit_constants(others);
     for (const CatalogTable* table : used) {
       if (table->machine != machine) continue;
-      HeldOutTable held{table, {}, {}};
+      HeldOutTable held{table, constants, {}, {}};
       for (const Point& point : points_of(*table)) {
         held.model[point.band].push_back(predicted_us(point, constants) / point.measured_us - 1);
         held.tuner[point.band].push_back(point.tuner_us / point.measured_us - 1);

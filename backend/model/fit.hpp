@@ -36,8 +36,9 @@ sim::BandErrors median_absolute_percent(const BandSamples& samples);
 
 struct HeldOutTable {
   const CatalogTable* table = nullptr;
-  BandSamples model;  // constants fitted without this machine
-  BandSamples tuner;  // NCCL's formula alone
+  sim::ModelConstants constants;  // fitted without this machine
+  BandSamples model;              // errors with those constants
+  BandSamples tuner;              // NCCL's formula alone
 };
 
 struct FitReport {

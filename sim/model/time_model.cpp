@@ -81,15 +81,6 @@ std::optional<Error> problem_of(const PredictRequest& request, std::int32_t gpus
   return std::nullopt;
 }
 
-/// The error measured for this preset, else for all held-out machines. Nothing for presets without data and
-/// for collectives that no table measured.
-std::optional<double> expected_error(const TimeModel& model, const FittedPreset* fitted,
-                                     const PredictRequest& request) {
-  if (fitted == nullptr || request.collective != Collective::AllReduce) return std::nullopt;
-  const std::size_t band = size_band(request.bytes);
-  return fitted->error[band] ? fitted->error[band] : model.error[band];
-}
-
 }  // namespace
 
 LinkClass link_class(const Preset& preset) {
@@ -158,6 +149,13 @@ const FittedPreset* TimeModel::find(std::string_view preset) const {
   return nullptr;
 }
 
+std::optional<double> TimeModel::expected_error(std::string_view preset, std::size_t band) const {
+  const FittedPreset* fitted = find(preset);
+  if (fitted == nullptr) return std::nullopt;
+  if (!fitted->error[band] || !error[band]) return fitted->error[band] ? fitted->error[band] : error[band];
+  return std::max(*fitted->error[band], *error[band]);
+}
+
 std::vector<ModelTerm> model_terms(const Preset& preset, const TunerJob& job,
                                    const std::vector<TunerRow>& rows, std::int32_t gpus_per_node,
                                    std::int64_t bytes) {
@@ -214,9 +212,9 @@ Result<Prediction> predict(const TimeModel& model, const Preset& preset, const P
   prediction.algbw_GBps = static_cast<double>(request.bytes) / (1000 * fastest.time_us);
   prediction.busbw_GBps =
       prediction.algbw_GBps * bus_factor(request.collective, std::int64_t{request.nodes} * gpus);
-  const FittedPreset* fitted = model.find(preset.name);
-  prediction.fitted = fitted != nullptr;
-  prediction.error_percent = expected_error(model, fitted, request);
+  prediction.fitted = model.find(preset.name) != nullptr;
+  if (request.collective == Collective::AllReduce)  // no table measured another
+    prediction.error_percent = model.expected_error(preset.name, size_band(request.bytes));
   return prediction;
 }
 

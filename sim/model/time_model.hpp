@@ -67,6 +67,9 @@ struct TimeModel {
   BandErrors tuner_error;             // NCCL's formula alone on the same tables
 
   const FittedPreset* find(std::string_view preset) const;
+  /// What to expect of a prediction in a size band, in percent: the larger of this preset's held-out error
+  /// and that of all machines, since one machine may have been lucky. Nothing for a preset without data.
+  std::optional<double> expected_error(std::string_view preset, std::size_t band) const;
 };
 
 /// Reads what `time_model_toml` writes (assets/presets.toml). Errors name the place.

@@ -116,6 +116,19 @@ TEST(TimeModel, PresetsWithoutDataShowNoError) {
           ->error_percent);
 }
 
+TEST(TimeModel, ExpectedErrorIsTheMoreCautious) {
+  const sim::TimeModel model = shipped();
+  for (const sim::FittedPreset& preset : model.presets) {
+    for (std::size_t band = 0; band < sim::kSizeBands; ++band) {
+      const auto expected = model.expected_error(preset.name, band);
+      ASSERT_TRUE(expected);
+      EXPECT_GE(*expected, *model.error[band]);
+      EXPECT_GE(*expected, preset.error[band].value_or(0));
+    }
+  }
+  EXPECT_FALSE(model.expected_error("mi300x", 0));
+}
+
 TEST(TimeModel, TimeGrowsWithSizeAndNodes) {
   const sim::TimeModel model = shipped();
   for (const sim::Preset& preset : sim::builtin_presets()) {
@@ -155,13 +168,11 @@ TEST(Health, NoHealthyTableIsCalledSick) {
 }
 
 TEST(Health, HealthyTablesStayHealthyUnderConstantsThatNeverSawThem) {
-  for (const CatalogTable& table : catalog()) {
-    if (table.use != TableUse::Fit) continue;
-    std::vector<const CatalogTable*> others;
-    for (const CatalogTable& other : catalog())
-      if (other.use == TableUse::Fit && other.machine != table.machine) others.push_back(&other);
+  EXPECT_EQ(report().held_out.size(), 11U);
+  for (const HeldOutTable& held : report().held_out) {
+    const CatalogTable& table = *held.table;
     sim::TimeModel model = shipped();
-    model.constants = fit_constants(others);
+    model.constants = held.constants;
     std::vector<sim::MeasuredPoint> points;
     for (const MeasuredRow& row : table.table.rows) points.push_back({row.bytes, row.time_us});
     const auto compared = sim::compare_with_model(model, table.preset, table.table.nodes,
