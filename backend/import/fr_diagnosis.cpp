@@ -36,7 +36,10 @@ std::vector<int> without(const std::vector<int>& ranks, const std::vector<int>& 
 class Reasoner {
  public:
   explicit Reasoner(const FlightRecorder& recorder)
-      : recorder_(recorder), graph_(wait_graph(recorder)), mismatches_(find_mismatches(recorder)) {}
+      : recorder_(recorder), graph_(wait_graph(recorder)), mismatches_(find_mismatches(recorder)) {
+    indices_.reserve(recorder.dumps.size());
+    for (const auto& dump : recorder.dumps) indices_.emplace_back(dump);
+  }
 
   Diagnosis run() {
     const std::vector<int> expected = recorder_.expected_ranks();
@@ -111,6 +114,7 @@ class Reasoner {
   const FlightRecorder& recorder_;
   WaitGraph graph_;
   std::vector<FrMismatch> mismatches_;
+  std::vector<FrCallIndex> indices_;  // by dump
   std::vector<int> with_dump_;
   std::vector<int> no_dump_;
   const FrMismatch* decided_by_ = nullptr;
@@ -369,17 +373,15 @@ bool Reasoner::by_joined() {
 
 /// Nothing waits for anybody: a difference in the counters of one group is all that is left.
 void Reasoner::by_counters() {
-  std::vector<FrCallIndex> indices;
-  for (const auto& dump : recorder_.dumps) indices.emplace_back(dump);
   for (std::uint32_t group = 0; group < recorder_.groups.size(); ++group) {
     std::int64_t most = -1;
     std::vector<int> behind;
     std::vector<int> members;
     for (const int pass : {0, 1}) {
-      for (std::size_t i = 0; i < indices.size(); ++i) {
+      for (std::size_t i = 0; i < indices_.size(); ++i) {
         const auto& ranks = recorder_.groups[group].ranks;
         if (std::find(ranks.begin(), ranks.end(), recorder_.dumps[i].rank) == ranks.end()) continue;
-        const std::int64_t enqueued = indices[i].enqueued(group);
+        const std::int64_t enqueued = indices_[i].enqueued(group);
         if (pass == 0) most = std::max(most, enqueued);
         if (pass == 1) members.push_back(recorder_.dumps[i].rank);
         if (pass == 1 && enqueued >= 0 && enqueued < most) behind.push_back(recorder_.dumps[i].rank);
@@ -453,8 +455,8 @@ void Reasoner::torchfrtrace() {
   for (const auto& op : graph_.ops) {
     if (op.p2p || (first != nullptr && first->waiters.front() <= op.waiters.front())) continue;
     std::vector<int> joined;
-    for (const auto& dump : recorder_.dumps)
-      if (FrCallIndex(dump).find(op.group, op.seq) != nullptr) joined.push_back(dump.rank);
+    for (std::size_t i = 0; i < indices_.size(); ++i)
+      if (indices_[i].find(op.group, op.seq) != nullptr) joined.push_back(recorder_.dumps[i].rank);
     std::vector<int> members = recorder_.groups[op.group].ranks;
     std::sort(members.begin(), members.end());
     std::vector<int> absent = without(members, joined);
@@ -534,96 +536,10 @@ void Reasoner::finish() {
   steps();
 }
 
-/// The name of an operation as the watchdog prints it.
-std::string op_type(std::string_view op) {
-  static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"all_reduce", "ALLREDUCE"},
-      {"all_gather", "ALLGATHER"},
-      {"_all_gather_base", "_ALLGATHER_BASE"},
-      {"all_to_all", "ALLTOALL"},
-      {"alltoall_base", "ALLTOALL_BASE"}};
-  for (const auto& [name, type] : kNames)
-    if (name == op) return std::string(type);
-  std::string out(op);
-  for (char& c : out)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return out;
-}
-
-CallPrint print_of(const FlightRecorder& recorder, const FrMismatch& mismatch, std::size_t side) {
-  CallPrint out;
-  const FrDump* dump = recorder.dump_of(mismatch.sides[side].second.front());
-  const FrEntry* entry = FrCallIndex(*dump).find(mismatch.group, mismatch.seq);
-  if (entry == nullptr) return out;
-  out.seq = entry->seq;
-  out.op = op_type(recorder.text(entry->op));
-  out.shape = recorder.text(entry->input_sizes);
-  out.dtype = recorder.text(entry->input_dtypes);
-  return out;
-}
-
 }  // namespace
 
 Diagnosis diagnose(const FlightRecorder& recorder) {
   return Reasoner(recorder).run();
-}
-
-void append_facts(const FlightRecorder& recorder, Facts& facts) {
-  const Diagnosis verdict = diagnose(recorder);
-  facts.world_size = std::max(facts.world_size, verdict.world_size);
-  if (verdict.kind == DiagnosisKind::None || recorder.dumps.empty()) return;
-  Fact fact;
-  fact.layer = Layer::FlightRecorder;
-  fact.role = Role::Names;
-  fact.file = facts.add_file(verdict.evidence.empty() || verdict.evidence.front().file.empty()
-                                 ? recorder.dumps.front().file
-                                 : verdict.evidence.front().file);
-  fact.text = verdict.first_cause.what.substr(0, kMaxFactText);
-  fact.named = verdict.culprits;
-  const auto mismatches = find_mismatches(recorder);
-  const auto decided = std::find_if(mismatches.begin(), mismatches.end(), [&](const FrMismatch& mismatch) {
-    return mismatch.kind == verdict.kind && mismatch.seq == verdict.first_cause.seq;
-  });
-  const WaitGraph graph = wait_graph(recorder);
-  if (decided != mismatches.end()) {
-    fact.kind = FactKind::FrMismatch;
-    fact.name = decided->kind == DiagnosisKind::ShapeMismatch     ? "shape"
-                : decided->kind == DiagnosisKind::DtypeMismatch   ? "dtype"
-                : decided->kind == DiagnosisKind::CollectiveOrder ? "order"
-                                                                  : "sequence";
-    fact.mine = print_of(recorder, *decided, 0);
-    fact.theirs = print_of(recorder, *decided, 1);
-    fact.pg = recorder.groups[decided->group].name;
-    fact.pg_name = recorder.groups[decided->group].desc;
-    fact.seq = decided->seq;
-    fact.op = fact.mine.op;
-  } else if (!verdict.culprits.empty()) {
-    const bool missing =
-        verdict.kind == DiagnosisKind::HangRankMissing || verdict.kind == DiagnosisKind::RankCrash;
-    fact.kind = missing ? FactKind::FrMissing : FactKind::FrMismatch;
-    const FrNode* node = graph.node(verdict.culprits.front());
-    if (missing && node != nullptr)
-      fact.name = node->stand == FrStand::NoDump ? "no dump"
-                  : node->stand == FrStand::Idle ? "idle"
-                                                 : "stuck";
-    else if (!missing)
-      fact.name = verdict.kind == DiagnosisKind::CollectiveOrder ? "order" : "sequence";
-    // The call in which most ranks miss them.
-    const FrOp* most = nullptr;
-    for (const auto& op : graph.ops) {
-      const bool names = std::binary_search(op.missing.begin(), op.missing.end(), verdict.culprits.front());
-      if (names && (most == nullptr || op.waiters.size() > most->waiters.size())) most = &op;
-    }
-    if (most != nullptr) {
-      fact.pg = recorder.groups[most->group].name;
-      fact.pg_name = recorder.groups[most->group].desc;
-      fact.seq = most->seq;
-      fact.op = op_type(recorder.text(most->op));
-    }
-  } else {
-    fact.kind = FactKind::FrState;
-  }
-  facts.facts.push_back(std::move(fact));
 }
 
 }  // namespace ringside::backend

@@ -16,10 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "backend/import/diagnose.hpp"
 #include "backend/import/input.hpp"
 #include "backend/import/messages.hpp"
-#include "backend/import/scan.hpp"
-#include "backend/import/scan_state.hpp"
 #include "sim/base/random.hpp"
 
 namespace {
@@ -143,23 +142,18 @@ void read_lines(const std::vector<std::string>& paths) {
   std::printf("%lld lines\n", static_cast<long long>(lines));
 }
 
-void scan(const std::vector<std::string>& paths) {
-  const auto set = backend::find_inputs(paths);
-  backend::Facts facts;
-  backend::LogScanner scanner(facts);
-  for (const auto& file : set.files) {
-    auto text = backend::open_text(file);
-    if (!text) std::_Exit(1);
-    scanner.begin_file(file.name);
-    for (backend::Line line; (*text)->next(line);) scanner.line(line);
-    scanner.end_file();
+/// The whole way from paths to a verdict.
+void diagnose(const std::vector<std::string>& paths) {
+  backend::DiagnoseInput input;
+  input.paths = paths;
+  const auto incident = backend::diagnose_paths(input);
+  if (!incident) {
+    std::printf("%s\n", incident.error().message().c_str());
+    std::_Exit(1);
   }
-  scanner.finish();
-  std::size_t timeouts = 0;
-  for (const auto& fact : facts.facts) timeouts += fact.kind == backend::FactKind::WatchdogTimeout;
-  std::printf("%lld lines, %zu facts, %zu timeouts\n", static_cast<long long>(facts.lines),
-              facts.facts.size(), timeouts);
-  if (timeouts != set.files.size()) std::_Exit(1);
+  std::printf("%lld lines, %s, %zu lines of evidence\n", static_cast<long long>(incident->lines),
+              std::string(to_word(incident->diagnosis.kind)).c_str(), incident->diagnosis.evidence.size());
+  if (incident->diagnosis.kind == sim::DiagnosisKind::None) std::_Exit(1);
 }
 
 /// grep -cE over the same files: every literal of the message tables, escaped, one pattern a line.
@@ -212,11 +206,11 @@ int main(int argc, char** argv) {
   std::printf("%zu literals\n", backend::MessageTable::get().literal_list().size());
 
   report("one file: lines only", measure([&] { read_lines({one}); }), size);
-  report("one file: read into facts", measure([&] { scan({one}); }), size);
+  report("one file: diagnose", measure([&] { diagnose({one}); }), size);
   Cost found = measure([&] { grep(patterns, {one}); });
   found.status = 0;  // grep says 1 when nothing matched
   report("one file: LC_ALL=C grep -cE, same literals", found, size);
-  report("512 files: read into facts", measure([&] { scan({(folder / "ranks").string()}); }), sizes);
+  report("512 files: diagnose", measure([&] { diagnose({(folder / "ranks").string()}); }), sizes);
   found = measure([&] { grep(patterns, files); });
   found.status = 0;
   report("512 files: LC_ALL=C grep -cE, same literals", found, sizes);

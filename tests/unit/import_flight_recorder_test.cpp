@@ -415,6 +415,21 @@ TEST(FrDiagnosis, AllJoinedAndEqualIsUnknownUnlessOneHasNotStarted) {
   expect(timed.diagnose(), DiagnosisKind::HangRankMissing, {2}, Confidence::Likely);
 }
 
+TEST(FrDiagnosis, FiveHundredRanks) {
+  constexpr int kRanks = 512;
+  FrJob job(kRanks);
+  Ranks all, without_300;
+  for (int r = 0; r < kRanks; ++r) {
+    all.push_back(r);
+    if (r != 300) without_300.push_back(r);
+  }
+  for (int i = 0; i < 10; ++i) job.call(all, "all_reduce");
+  for (int i = 0; i < 3; ++i) job.call(without_300, "all_reduce", waiting());
+  const Diagnosis d = job.diagnose();
+  expect(d, DiagnosisKind::HangRankMissing, {300}, Confidence::Certain);
+  EXPECT_EQ(d.victims.size(), 511u);
+}
+
 TEST(FrDiagnosis, CleanJobIsNoFailure) {
   FrJob job(4);
   job.call({0, 1, 2, 3}, "all_reduce").call({0, 1, 2, 3}, "all_reduce");
