@@ -1,5 +1,7 @@
 #include "backend/import/messages.hpp"
 
+#include "backend/import/hints.hpp"
+
 #include <re2/re2.h>
 
 #include <algorithm>
@@ -139,7 +141,7 @@ MessageTable::MessageTable() {
       literal_list_.emplace_back(form.literal);
     }
   }
-  literals_ = std::make_unique<LiteralScanner>(literal_list_);
+  literals_ = std::make_unique<LiteralScanner>(literal_list_, hint_words());
 }
 
 const MessageTable& MessageTable::get() {
@@ -147,10 +149,10 @@ const MessageTable& MessageTable::get() {
   return kTable;
 }
 
-void MessageTable::match(std::string_view text, std::vector<std::uint16_t>& scratch,
-                         std::vector<Fact>& facts) const {
-  literals_->scan(text, scratch);
-  if (scratch.empty()) return;
+std::uint64_t MessageTable::match(std::string_view text, std::vector<std::uint16_t>& scratch,
+                                  std::vector<Fact>& facts) const {
+  const std::uint64_t hints = literals_->scan(text, scratch);
+  if (scratch.empty()) return hints;
   const std::size_t first = facts.size();
   bool specific = false;
   re2::StringPiece groups[16];
@@ -179,6 +181,7 @@ void MessageTable::match(std::string_view text, std::vector<std::uint16_t>& scra
     specific = specific || !compiled.form->generic;
     facts.push_back(std::move(fact));
   }
+  return hints;
 }
 
 }  // namespace ringside::backend

@@ -42,7 +42,9 @@ class MessageTable {
 
   /// Appends a Fact for each form that `text` (a line without prefixes) matches; who, file and line are left
   /// to the caller. `scratch` is reused between calls.
-  void match(std::string_view text, std::vector<std::uint16_t>& scratch, std::vector<Fact>& facts) const;
+  /// Returns the hints (hints.hpp) that occur.
+  std::uint64_t match(std::string_view text, std::vector<std::uint16_t>& scratch,
+                      std::vector<Fact>& facts) const;
   const LiteralScanner& literals() const { return *literals_; }
   const std::vector<std::string>& literal_list() const { return literal_list_; }
   std::size_t size() const { return forms_.size(); }

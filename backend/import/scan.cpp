@@ -6,6 +6,7 @@
 
 #include "backend/import/codes.hpp"
 #include "backend/import/fingerprint.hpp"
+#include "backend/import/hints.hpp"
 #include "backend/import/scan_state.hpp"
 
 namespace ringside::backend {
@@ -96,22 +97,50 @@ void LogScanner::line(const Line& line) {
   }
 }
 
+namespace {
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+  hash ^= value + 0x9E3779B97F4A7C15ULL + (hash << 6) + (hash >> 2);
+  return hash * 0xBF58476D1CE4E5B9ULL;
+}
+std::uint64_t mixed(std::uint64_t hash, std::string_view text) {
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+  return mixed(hash, text.size());
+}
+}  // namespace
+
 LogScanner::Stream& LogScanner::stream_of(const Peeled& peeled) {
-  std::string key;
-  const auto number = [&key](char mark, std::int64_t value) {
-    if (value < 0) return;
-    key += mark;
-    key += std::to_string(value);
-  };
-  number('r', peeled.rank);
-  number('t', peeled.task);
-  if (peeled.rank < 0) number('l', peeled.local_rank);
-  if (!peeled.host.empty() && !peeled.nccl) key.append("h").append(peeled.host);
-  if (!peeled.source_name.empty()) key.append("f").append(peeled.source_name);
+  std::uint64_t key = mixed(1, static_cast<std::uint64_t>(peeled.rank + 1));
+  key = mixed(key, static_cast<std::uint64_t>(peeled.task + 1));
+  if (peeled.rank < 0) key = mixed(key, static_cast<std::uint64_t>(peeled.local_rank + 1));
+  if (!peeled.host.empty() && !peeled.nccl) key = mixed(key, peeled.host);
+  if (!peeled.source_name.empty()) key = mixed(key, peeled.source_name);
   const auto found = streams_.find(key);
   if (found != streams_.end()) return found->second;
   if (streams_.size() >= kMaxStreams) streams_.clear();
   return streams_[key];
+}
+
+std::uint32_t LogScanner::file_of(const Peeled& peeled) {
+  if (peeled.source_name.empty()) return file_;
+  const auto known = grep_files_.find(peeled.source_name);
+  if (known != grep_files_.end()) return known->second;
+  const std::uint32_t file = out_.add_file(std::string(peeled.source_name));
+  grep_files_.emplace(std::string(peeled.source_name), file);
+  return file;
+}
+
+Fact LogScanner::make_base(const Peeled& peeled, int rank, std::string_view text, const Line& line) {
+  Fact base;
+  base.who = {rank,       peeled.local_rank, peeled.group_rank,       peeled.task,
+              peeled.pid, peeled.device,     std::string(peeled.host)};
+  base.file = file_of(peeled);
+  base.line = line.number;
+  base.t_ns = peeled.t_ns;
+  base.dated = peeled.dated;
+  base.pg = peeled.pg;
+  base.pg_name = peeled.pg_name;
+  base.text = std::string(text.substr(0, kMaxFactText));
+  return base;
 }
 
 namespace {
@@ -148,33 +177,22 @@ void LogScanner::one_author(std::string_view text, const Line& line) {
   if (behind_bar != std::string_view::npos) text.remove_prefix(behind_bar);
   const Peeled peeled = peel(text);
   Stream& stream = stream_of(peeled);
-  Fact base;
-  base.who = {peeled.rank, peeled.local_rank, peeled.group_rank,       peeled.task,
-              peeled.pid,  peeled.device,     std::string(peeled.host)};
-  base.file = file_;
-  if (!peeled.source_name.empty()) {
-    const auto [found, fresh] = grep_files_.try_emplace(std::string(peeled.source_name), 0);
-    if (fresh) found->second = out_.add_file(std::string(peeled.source_name));
-    base.file = found->second;
-  }
-  base.line = line.number;
-  base.t_ns = peeled.t_ns;
-  base.dated = peeled.dated;
-  base.pg = peeled.pg;
-  base.pg_name = peeled.pg_name;
-  std::string_view rest = peeled.text;
+  const std::string_view rest = peeled.text;
   std::string_view after = rest;
-  if (base.who.rank < 0) {
-    const int named = leading_rank(rest, after);
-    // A program may speak as "task N" or "worker N"; both mean the rank unless the launcher says otherwise.
-    if (named >= 0) base.who.rank = named;
-  }
-  base.text = std::string(text.substr(0, kMaxFactText));
-
-  if (in_table(stream, rest, base)) return;
-  follow_traceback(stream, rest);
+  // A program may speak as "task N" or "worker N"; both mean the rank unless the launcher says otherwise.
+  const int rank = peeled.rank >= 0 ? peeled.rank : leading_rank(rest, after);
   matched_.clear();
-  table_.match(rest, scratch_, matched_);
+  const std::uint64_t hints = table_.match(rest, scratch_, matched_);
+  if (stream.table || (hints & (bit(Hint::Failures) | bit(Hint::RootCause))) != 0)
+    if (in_table(stream, rest, make_base(peeled, rank, text, line))) return;
+  if (stream.traceback || (hints & kBlockHints) != 0) follow_traceback(stream, rest);
+  if (!matched_.empty() || stream.author_lines > 0 || peeled.severity != 0)
+    take_matches(stream, peeled, rest, make_base(peeled, rank, text, line));
+  if (matched_.empty() && stream.pid_lines > 0) --stream.pid_lines;
+  notice(peeled, rank, rest, text, line, hints);
+}
+
+void LogScanner::take_matches(Stream& stream, const Peeled& peeled, std::string_view text, const Fact& base) {
   const bool own_author = base.who.rank >= 0 || base.who.group_rank >= 0 || base.who.local_rank >= 0 ||
                           base.who.pid >= 0 || base.who.task >= 0;
   // A message of the C++ side may go on in lines without a prefix; what a program prints does not.
@@ -190,8 +208,7 @@ void LogScanner::one_author(std::string_view text, const Line& line) {
   } else if (!own_author && stream.author_lines > 0) {
     --stream.author_lines;
   }
-  for (Fact& fact : matched_) {
-    Fact full = std::move(fact);
+  for (Fact& full : matched_) {
     // What the text itself names (for example "Rank 13, node gpu-p02") stays; the rest comes from the
     // prefixes.
     if (full.who.rank < 0) full.who.rank = base.who.rank;
@@ -208,10 +225,8 @@ void LogScanner::one_author(std::string_view text, const Line& line) {
     if (full.pg.empty()) full.pg = base.pg;
     full.pg_name = base.pg_name;
     full.text = base.text;
-    emit(stream, rest, std::move(full));
+    emit(stream, text, std::move(full));
   }
-  if (matched_.empty() && stream.pid_lines > 0) --stream.pid_lines;
-  notice(base.who, rest, base);
 }
 
 void LogScanner::add(Fact&& fact) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/import/evidence.hpp"
@@ -41,15 +42,19 @@ class LogScanner {
   void part(std::string_view text, const Line& line);
   void one_author(std::string_view text, const Line& line);
   Stream& stream_of(const Peeled& peeled);
+  std::uint32_t file_of(const Peeled& peeled);
+  void take_matches(Stream& stream, const Peeled& peeled, std::string_view text, const Fact& base);
+  Fact make_base(const Peeled& peeled, int rank, std::string_view text, const Line& line);
   bool in_table(Stream& stream, std::string_view text, const Fact& base);
   void close_entry(Stream& stream);
   void follow_traceback(Stream& stream, std::string_view text);
   void emit(Stream& stream, std::string_view text, Fact&& fact);
   bool merge_blocks(Stream& stream, Fact& fact);
   void add(Fact&& fact);
-  void notice(const Author& author, std::string_view text, const Fact& base);
-  void identities(std::string_view text, const Fact& base, bool introduces);
-  void numbers(const Author& author, std::string_view text, const Fact& base);
+  void notice(const Peeled& peeled, int rank, std::string_view text, std::string_view whole, const Line& line,
+              std::uint64_t hints);
+  void identities(std::string_view text, const Fact& base);
+  void numbers(Summary& summary, std::string_view text, std::int64_t line, std::uint64_t hints);
   void horovod_all(std::string_view text, const Fact& base);
 
   Facts& out_;
@@ -57,8 +62,8 @@ class LogScanner {
   std::uint32_t file_ = 0;
   std::map<std::string, std::uint32_t, std::less<>> grep_files_;  // names that grep put in front
   std::string file_name_;
-  std::map<std::string, Stream, std::less<>> streams_;
-  std::map<AuthorKey, Summary> authors_;
+  std::unordered_map<std::uint64_t, Stream> streams_;   // by a hash of the prefix; never iterated into output
+  std::unordered_map<std::uint64_t, Summary> authors_;  // by a hash of the AuthorKey that stands inside
   std::map<std::int64_t, Step> steps_;
   std::map<std::pair<std::string, std::string>, std::deque<Fact>>
       calls_;                        // COLL lines: the last of each communicator

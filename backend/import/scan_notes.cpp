@@ -6,15 +6,18 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 
+#include "backend/import/hints.hpp"
 #include "backend/import/scan.hpp"
 #include "backend/import/scan_state.hpp"
 
 namespace ringside::backend {
 namespace {
 
-constexpr std::int64_t kIdentityLinesOfFile = 4'000;
-constexpr std::int64_t kIdentityLinesOfAuthor = 40;
+constexpr std::int64_t kIdentityLinesOfFile = 1'500;
+constexpr std::int64_t kIdentityLinesOfAuthor = 24;
+constexpr std::int64_t kLinesWithAllSteps = 200'000;
 constexpr std::size_t kMaxAuthors = 20'000;
 constexpr std::size_t kMaxStepTimes = 20'000;  // of all steps and authors together; the oldest steps go first
 constexpr std::size_t kStepsReported = 256;
@@ -26,11 +29,19 @@ bool is_alpha(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+/// std::string_view::find compares byte by byte after each first letter; memmem does not.
+std::size_t find(std::string_view text, std::string_view word, std::size_t from = 0) {
+  if (from >= text.size()) return std::string_view::npos;
+  const void* at = memmem(text.data() + from, text.size() - from, word.data(), word.size());
+  return at == nullptr ? std::string_view::npos
+                       : static_cast<std::size_t>(static_cast<const char*>(at) - text.data());
+}
+
 /// The number behind `word` (which must not be part of a longer word), skipping " :=#|[" and an opening
 /// quote; -1 if none.
 double number_behind(std::string_view text, std::string_view word, std::size_t& end) {
   std::size_t at = 0;
-  while ((at = text.find(word, at)) != std::string_view::npos) {
+  while ((at = find(text, word, at)) != std::string_view::npos) {
     const bool starts_word = at == 0 || !is_alpha(text[at - 1]);
     at += word.size();
     if (!starts_word) continue;
@@ -64,11 +75,19 @@ double unit_ms(std::string_view text) {
 
 }  // namespace
 
-std::int64_t step_of(std::string_view text) {
-  static constexpr std::array<std::string_view, 8> kWords = {"step", "Step",       "iteration", "Iteration",
-                                                             "iter", "micro-step", "update",    "it"};
+std::int64_t step_of(std::string_view text, std::uint64_t hints) {
+  static constexpr std::array<std::pair<std::string_view, Hint>, 8> kWords = {
+      {{"step", Hint::Step},
+       {"Step", Hint::StepCapital},
+       {"iteration", Hint::Iteration},
+       {"Iteration", Hint::IterationCapital},
+       {"iter", Hint::Iter},
+       {"micro-step", Hint::Step},
+       {"update", Hint::Update},
+       {"it", Hint::It}}};
   std::size_t end = 0;
-  for (const std::string_view word : kWords) {
+  for (const auto& [word, hint] : kWords) {
+    if ((hints & bit(hint)) == 0) continue;
     const double value = number_behind(text, word, end);
     if (value >= 0 && value < 1e12) return static_cast<std::int64_t>(value);
   }
@@ -101,7 +120,7 @@ double only_duration_ms(std::string_view text) {
 
 /// Milliseconds that a step took, from "0.892 sec/step", "12.40 s/iter", "11313.6 ms per step", "total 431.1
 /// ms"; -1 if none.
-double step_ms(std::string_view text) {
+double step_ms(std::string_view text, std::uint64_t hints) {
   static constexpr std::array<std::pair<std::string_view, double>, 12> kForms = {{{" sec/step", 1000},
                                                                                   {" s/step", 1000},
                                                                                   {" s/iter", 1000},
@@ -114,8 +133,11 @@ double step_ms(std::string_view text) {
                                                                                   {" sec/iter", 1000},
                                                                                   {"sec/step", 1000},
                                                                                   {" s per step", 1000}}};
+  const bool per =
+      (hints & (bit(Hint::PerStep) | bit(Hint::PerIter) | bit(Hint::PerIt) | bit(Hint::PerStepWords))) != 0;
   for (const auto& [form, factor] : kForms) {
-    const std::size_t at = text.find(form);
+    if (!per) break;
+    const std::size_t at = find(text, form);
     if (at == std::string_view::npos || at == 0) continue;
     std::size_t start = at;
     while (start > 0 && (is_digit(text[start - 1]) || text[start - 1] == '.')) --start;
@@ -125,13 +147,17 @@ double step_ms(std::string_view text) {
   }
   static constexpr std::array<std::string_view, 5> kWords = {"total", "step_time", "step time", "iter_time",
                                                              "elapsed"};
+  const bool labelled = (hints & bits(Hint::Total, Hint::IterTime)) != 0;
   for (const std::string_view word : kWords) {
+    if (!labelled) break;
     std::size_t end = 0;
     const double value = number_behind(text, word, end);
     if (value >= 0)
       if (const double unit = unit_ms(text.substr(end)); unit > 0) return value * unit;
   }
-  return only_duration_ms(text);
+  const bool unit = (hints & bits(Hint::Ms, Hint::Sec)) != 0 ||
+                    text.substr(text.size() - std::min<std::size_t>(2, text.size())) == " s";
+  return unit ? only_duration_ms(text) : -1;
 }
 
 double labelled_ms(std::string_view text, std::initializer_list<std::string_view> words) {
@@ -159,68 +185,83 @@ re2::StringPiece piece(std::string_view text) {
 
 }  // namespace
 
-void LogScanner::notice(const Author& author, std::string_view text, const Fact& base) {
+void LogScanner::notice(const Peeled& peeled, int rank, std::string_view text, std::string_view whole,
+                        const Line& line, std::uint64_t hints) {
   if (text.empty()) return;
-  Author who = author;
-  if (who.rank < 0 && who.task < 0 && who.local_rank < 0 && who.pid < 0) {
-    const int device = text.find("step") != std::string_view::npos ? device_in(text) : -1;
-    who.device = device;
-  }
-  AuthorKey key;
-  if (who.rank >= 0)
-    key = {0, who.rank, {}};
-  else if (who.task >= 0)
-    key = {1, who.task, {}};
-  else if (who.local_rank >= 0)
-    key = {2, who.local_rank, who.host.empty() ? file_name_ : who.host};
-  else if (who.pid >= 0)
-    key = {3, static_cast<int>(who.pid), who.host};
-  else if (who.device >= 0)
-    key = {4, who.device, file_name_};
-  else
-    key = {5, static_cast<int>(base.file), who.host};
-  auto found = authors_.find(key);
+  const bool own = rank >= 0 || peeled.task >= 0 || peeled.local_rank >= 0 || peeled.pid >= 0;
+  const int device =
+      own || (hints & bit(Hint::Cuda)) == 0 || (hints & bit(Hint::Step)) == 0 ? -1 : device_in(text);
+  const std::uint32_t file = file_of(peeled);
+  // Kind of number, number, and what makes it unique: a rank stands for itself, the others for their host or
+  // file.
+  int kind = 5;
+  int number = static_cast<int>(file);
+  std::string_view scope = peeled.host;
+  if (rank >= 0)
+    kind = 0, number = rank, scope = {};
+  else if (peeled.task >= 0)
+    kind = 1, number = peeled.task, scope = {};
+  else if (peeled.local_rank >= 0)
+    kind = 2, number = peeled.local_rank,
+    scope = peeled.host.empty() ? std::string_view(file_name_) : peeled.host;
+  else if (peeled.pid >= 0)
+    kind = 3, number = static_cast<int>(peeled.pid);
+  else if (device >= 0)
+    kind = 4, number = device, scope = file_name_;
+  std::uint64_t hash = static_cast<std::uint64_t>(kind) << 40 ^ static_cast<std::uint64_t>(number);
+  for (const char c : scope) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+  auto found = authors_.find(hash);
   if (found == authors_.end()) {
     if (authors_.size() >= kMaxAuthors) return;
-    found = authors_.try_emplace(key).first;
-    found->second.first = base;
-    found->second.first.who = who;
+    found = authors_.try_emplace(hash).first;
+    found->second.key = {kind, number, std::string(scope)};
+    found->second.first_line = line.number;
   }
   Summary& summary = found->second;
+  Author& who = summary.who;
+  who.rank = rank;
+  who.local_rank = peeled.local_rank;
+  who.group_rank = peeled.group_rank;
+  who.task = peeled.task;
+  who.pid = peeled.pid;
+  who.device = own ? peeled.device : device;
+  if (who.host != peeled.host) who.host = peeled.host;
   ++summary.lines;
-  Fact& last = summary.last;
-  last.who = who;
-  last.file = base.file;
-  last.line = base.line;
-  if (base.t_ns >= 0) {
-    last.t_ns = base.t_ns;
-    last.dated = base.dated;
+  summary.file = file;
+  summary.last_line = line.number;
+  if (peeled.t_ns >= 0) {
+    summary.t_ns = peeled.t_ns;
+    summary.dated = peeled.dated;
   }
-  last.text.assign(text.substr(0, 200));
-  if (file_lines_ <= kIdentityLinesOfFile || summary.lines <= kIdentityLinesOfAuthor)
-    identities(text, base, summary.lines <= 3);
-  if (std::get<0>(key) != 5 && std::get<0>(key) != 3) numbers(who, text, base);
+  summary.last_text.assign(text.substr(0, 200));
+  const bool introduces = summary.lines <= 3 && rank >= 0;
+  if ((introduces || (hints & kWhoHints) != 0) &&
+      (file_lines_ <= kIdentityLinesOfFile || summary.lines <= kIdentityLinesOfAuthor))
+    identities(text, make_base(peeled, rank, whole, line));
+  if (kind != 5 && kind != 3 && (hints & kStepHints) != 0) numbers(summary, text, line.number, hints);
 }
 
-void LogScanner::numbers(const Author& author, std::string_view text, const Fact& base) {
-  AuthorKey key = author.rank >= 0   ? AuthorKey{0, author.rank, {}}
-                  : author.task >= 0 ? AuthorKey{1, author.task, {}}
-                  : author.local_rank >= 0
-                      ? AuthorKey{2, author.local_rank, author.host.empty() ? file_name_ : author.host}
-                      : AuthorKey{4, author.device, file_name_};
-  const std::int64_t step = step_of(text);
+void LogScanner::numbers(Summary& summary, std::string_view text, std::int64_t line, std::uint64_t hints) {
+  const std::int64_t step = step_of(text, hints);
   if (step < 0) return;
-  const auto found = authors_.find(key);
-  if (found != authors_.end()) found->second.step = step;
-  const double compute = labelled_ms(text, {"compute", "fwd+bwd", "forward+backward", "computing"});
-  const double wait = labelled_ms(text, {"wait", "comm", "all-reduce", "allreduce", "all_reduce"});
-  const double total = compute >= 0 && wait >= 0 ? compute : step_ms(text);
+  summary.step = step;
+  if ((hints & kTimeHints) == 0) return;
+  // In long logs a sixteenth of the steps is enough; all ranks keep the same ones.
+  if (out_.lines > kLinesWithAllSteps && step % 16 != 0) return;
+  const auto any = [hints](auto... wanted) { return (hints & (bit(wanted) | ...)) != 0; };
+  double compute = -1;
+  double wait = -1;
+  if (any(Hint::Compute, Hint::FwdBwd))
+    compute = labelled_ms(text, {"compute", "fwd+bwd", "forward+backward", "computing"});
+  if (any(Hint::Wait, Hint::Comm, Hint::Reduce))
+    wait = labelled_ms(text, {"wait", "comm", "all-reduce", "allreduce", "all_reduce"});
+  const double total = compute >= 0 && wait >= 0 ? compute : step_ms(text, hints);
   if (total < 0) return;
   Step& times = steps_[step];
-  times.file = base.file;
-  times.times[key] = {total, compute >= 0 ? wait : -1};
-  times.who[key] = author;
-  times.lines[key] = {base.line, std::string(text.substr(0, 160))};
+  times.file = summary.file;
+  times.times[summary.key] = {total, compute >= 0 ? wait : -1};
+  times.who[summary.key] = summary.who;
+  times.lines[summary.key] = {line, std::string(text.substr(0, 160))};
   ++step_times_;
   while (step_times_ > kMaxStepTimes && steps_.size() > 1) {
     step_times_ -= std::min(step_times_, steps_.begin()->second.times.size());
@@ -228,7 +269,7 @@ void LogScanner::numbers(const Author& author, std::string_view text, const Fact
   }
 }
 
-void LogScanner::identities(std::string_view text, const Fact& base, bool introduces) {
+void LogScanner::identities(std::string_view text, const Fact& base) {
   static const re2::RE2 kWorld(
       R"((?i)(?:world[ _]size['"]?[ :=]+|\bworld[ :=]+|\brank \d+ (?:/ )?size |\brank \d+ of |\brank \d+ ?/ ?|starting with |member: \d+/|\bnranks[ =]+|"WORLD_SIZE": ?"?)(\d{1,7})\b)");
   static const re2::RE2 kRanks(R"((?i)\b(\d{1,7}) (?:ranks|processes|GPUs)\b)");
@@ -244,14 +285,6 @@ void LogScanner::identities(std::string_view text, const Fact& base, bool introd
       R"((?i)\b(?:PCI|bus(?: ?id)?)[ :=]+([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.\d)?))");
   static const re2::RE2 kAddress(R"(\((\d+\.\d+\.\d+\.\d+)\))");
   if (text.find_first_of("0123456789") == std::string_view::npos) return;
-  const bool talks =
-      (introduces && base.who.rank >= 0) || text.find("ank") != std::string_view::npos ||
-      text.find("ANK") != std::string_view::npos || text.find("orld") != std::string_view::npos ||
-      text.find("ORLD") != std::string_view::npos || text.find("pid") != std::string_view::npos ||
-      text.find("ost") != std::string_view::npos || text.find("task") != std::string_view::npos ||
-      text.find("worker") != std::string_view::npos || text.find("rocess") != std::string_view::npos ||
-      text.find("MEMBER") != std::string_view::npos;
-  if (!talks) return;
   std::string number;
   re2::StringPiece rest = piece(text);
   if (text.find("WORLD INFO DICT") !=
@@ -326,14 +359,23 @@ void LogScanner::finish() {
   for (auto& [key, calls] : calls_)
     for (Fact& call : calls) add(std::move(call));
   calls_.clear();
-  for (auto& [key, summary] : authors_) {
-    Fact progress = std::move(summary.last);
+  std::vector<const Summary*> authors;
+  for (const auto& [hash, summary] : authors_) authors.push_back(&summary);
+  std::sort(authors.begin(), authors.end(),
+            [](const Summary* a, const Summary* b) { return a->key < b->key; });
+  for (const Summary* summary : authors) {
+    Fact progress;
     progress.kind = FactKind::Progress;
     progress.layer = Layer::Job;
-    progress.role = Role::Context;
-    progress.step = summary.step;
-    progress.value = summary.lines;
-    progress.limit = summary.first.line;
+    progress.who = summary->who;
+    progress.file = summary->file;
+    progress.line = summary->last_line;
+    progress.t_ns = summary->t_ns;
+    progress.dated = summary->dated;
+    progress.text = summary->last_text;
+    progress.step = summary->step;
+    progress.value = summary->lines;
+    progress.limit = summary->first_line;
     add(std::move(progress));
   }
   std::size_t skip = steps_.size() > kStepsReported ? steps_.size() - kStepsReported : 0;

@@ -9,7 +9,7 @@
 namespace ringside::backend {
 
 /// The training step that a line names ("step 12", "iteration 3", "it 300"); -1 if none.
-std::int64_t step_of(std::string_view text);
+std::int64_t step_of(std::string_view text, std::uint64_t hints = ~std::uint64_t{0});
 
 struct LogScanner::Stream {
   // torchrun's failure table
@@ -40,8 +40,14 @@ struct LogScanner::Stream {
 };
 
 struct LogScanner::Summary {
-  Fact first;
-  Fact last;
+  AuthorKey key;
+  Author who;
+  std::uint32_t file = 0;
+  std::int64_t first_line = 0;
+  std::int64_t last_line = 0;
+  std::int64_t t_ns = -1;
+  bool dated = false;
+  std::string last_text;
   std::int64_t lines = 0;
   std::int64_t step = -1;
 };
