@@ -78,5 +78,8 @@ void add_tree(const RankTree& tree, Schedule& schedule, std::uint32_t chunk, std
 
 /// The chunk table that the request asks for, with `slots` chunks per channel and loop.
 ChunkTable cut_chunks(const ScheduleRequest& request, int slots);
+/// NCCL's tree cuts pieces that follow each other. Even: at most 8 (NCCL keeps 8 steps in flight); nccl: of
+/// 512 KiB.
+ChunkTable tree_chunks(const ScheduleRequest& request);
 
 }  // namespace ringside::sim

@@ -11,34 +11,6 @@ namespace {
 /// A schedule of more transfers than this is not built (it would take some GB).
 constexpr std::int64_t kMostTransfers = 16'000'000;
 
-/// About how many transfers make_schedule would make.
-std::int64_t transfers_of(const ScheduleRequest& request) {
-  const std::int64_t n = request.world_size, channels = request.channels;
-  const std::int64_t elements_of_2mib = kRingChunkBytes / size_of(request.dtype);
-  const auto loops = [&](std::int64_t slots) {
-    if (request.chunking == Chunking::Even) return std::int64_t{1};
-    return request.count / channels / (slots * elements_of_2mib) + 1;
-  };
-  switch (request.algorithm) {
-    case Algorithm::Ring:
-      return channels * loops(n) * n * 2 * n;
-    case Algorithm::Hierarchical:
-      return channels * loops(n) * n * 2 * n;
-    case Algorithm::Rabenseifner:
-      return channels * loops(n) * n * 2 * n;
-    case Algorithm::RecursiveDoubling:
-      return channels * loops(1) * n * 20;
-    case Algorithm::NcclTree:
-      return channels * (request.chunking == Chunking::Even ? 8 : 4 * loops(1)) * 2 * n;
-    case Algorithm::Nvls:
-      return channels * loops(local_size(request)) * 2 * local_size(request) * n;
-    case Algorithm::Naive:
-    case Algorithm::BinomialTree:
-      break;
-  }
-  return channels * loops(1) * 2 * n;
-}
-
 /// Everything that is left for worlds too big for a schedule: each rank sends and receives its part of all
 /// the others', one block after the other, and the ring's chains are taken as one channel.
 std::vector<std::int64_t> without_schedule(ScheduleRequest request, const Topology& topology,
@@ -67,7 +39,7 @@ FinishTimes finish_times(const ScheduleRequest& request, const Topology& topolog
   if (has_ring_walk(request) && !topology.shared.on())
     return {ring_walk(request, topology, arrival, reduce_ns), true};
   const auto [first, last] = std::minmax_element(arrival.begin(), arrival.end());
-  const bool small = transfers_of(request) <= kMostTransfers;
+  const bool small = transfer_count(request) <= kMostTransfers;
   if (*first == *last || !small) {
     const auto one = one_rank_times(request, topology, *last, reduce_ns);
     if (one && (!small || one->equal_chunks)) {

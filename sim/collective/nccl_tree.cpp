@@ -82,13 +82,16 @@ void add_tree(const RankTree& tree, Schedule& schedule, std::uint32_t chunk, std
   }
 }
 
-void build_nccl_tree(const ScheduleRequest& request, Schedule& schedule) {
-  // Even: at most 8 pieces (NCCL keeps 8 steps in flight). nccl: pieces of one 512 KiB step.
+ChunkTable tree_chunks(const ScheduleRequest& request) {
   constexpr int kMostPieces = 8;
-  schedule.chunks =
-      request.chunking == Chunking::Even
-          ? even_chunks(request.count, std::min(kMostPieces, request.world_size), request.channels)
-          : nccl_chunks(request.count, request.dtype, 1, request.channels, kTreeStepBytes);
+  if (request.chunking == Chunking::Even) {
+    return even_chunks(request.count, std::min(kMostPieces, request.world_size), request.channels);
+  }
+  return nccl_chunks(request.count, request.dtype, 1, request.channels, kTreeStepBytes);
+}
+
+void build_nccl_tree(const ScheduleRequest& request, Schedule& schedule) {
+  schedule.chunks = tree_chunks(request);
   const auto& chunks = schedule.chunks.chunks;
   const int pairs = (schedule.chunks.channels + 1) / 2;
   int channel = -1;

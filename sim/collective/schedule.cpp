@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 
 #include "sim/base/check.hpp"
@@ -223,6 +224,58 @@ bool Schedule::holds_result(int rank, std::uint32_t chunk) const {
 
 std::span<const std::uint32_t> Schedule::transfers_into(std::uint32_t chunk) const {
   return std::span(chunk_transfers).subspan(chunk_first[chunk], chunk_first[chunk + 1] - chunk_first[chunk]);
+}
+
+std::int64_t transfer_count(const ScheduleRequest& request) {
+  const std::int64_t n = request.world_size;
+  if (n == 1) return 0;
+  const auto chunks = [&](int slots) {
+    return static_cast<std::int64_t>(cut_chunks(request, slots).chunks.size());
+  };
+  const std::int64_t power = floor_power_of_two(request.world_size), folds = 2 * (n - power);
+  const std::int64_t local = local_size(request), nodes = node_count(request);
+  const std::int64_t passes = request.collective == Collective::AllReduce ? 2 : 1;
+  switch (request.algorithm) {
+    case Algorithm::Ring:
+      // Every chunk passes every link but one a pass; an all_to_all moves each block once, n of them stay.
+      if (request.collective == Collective::AllToAll) return request.channels * n * (n - 1);
+      return chunks(request.world_size) * passes * (n - 1);
+    case Algorithm::RecursiveDoubling: {
+      std::int64_t steps = 0;
+      for (std::int64_t mask = 1; mask < power; mask *= 2) ++steps;
+      return chunks(1) * (steps * power + folds);
+    }
+    case Algorithm::Rabenseifner: {
+      const std::int64_t all =
+          chunks(static_cast<int>(power));  // a multiple of power: each member sends power - 1 a pass
+      return all / power * (2 * power * (power - 1)) + all * folds;
+    }
+    case Algorithm::NcclTree:
+      return static_cast<std::int64_t>(tree_chunks(request).chunks.size()) * 2 * (n - 1);
+    case Algorithm::Hierarchical: {
+      // Per chunk: in its pass through each node it takes local - 1 links twice, and between the nodes nodes
+      // - 1 twice.
+      return chunks(request.world_size) * 2 * (nodes * (local - 1) + nodes - 1);
+    }
+    case Algorithm::Nvls:
+      return chunks(static_cast<int>(local)) * 2 * (nodes * (local - 1) + nodes - 1);
+    case Algorithm::Naive:
+    case Algorithm::BinomialTree:
+      break;
+  }
+  return chunks(1) * passes * (n - 1);
+}
+
+std::vector<LinkLoad> link_loads(const Schedule& schedule, DType dtype) {
+  std::map<std::pair<int, int>, LinkLoad> loads;
+  for (const Transfer& transfer : schedule.transfers) {
+    LinkLoad& load = loads[{transfer.src, transfer.dst}];
+    load.bytes += schedule.chunks.chunks[transfer.chunk].count * size_of(dtype);
+    ++load.transfers;
+  }
+  std::vector<LinkLoad> out;
+  for (const auto& [link, load] : loads) out.push_back({link.first, link.second, load.bytes, load.transfers});
+  return out;
 }
 
 std::int64_t bytes_sent(const Schedule& schedule, DType dtype, int rank) {

@@ -123,9 +123,23 @@ Schedule make_schedule(const ScheduleRequest& request);
 /// Why a request cannot be scheduled ("nvls has no all_gather"), or nothing.
 std::optional<std::string> schedule_problem(const ScheduleRequest& request);
 
+/// How many transfers make_schedule makes, without making them: for worlds that are only timed.
+std::int64_t transfer_count(const ScheduleRequest& request);
+
 /// Who owns the finished chunk after the reduce-scatter phase of a ring: the rank that holds all
 /// contributions first.
 int owner_after_reduce_scatter(RingOrder order, int world_size, std::uint32_t slot);
+
+/// What one directed link carries in a whole collective.
+struct LinkLoad {
+  int from = 0, to = 0;
+  std::int64_t bytes = 0;
+  std::int64_t transfers = 0;
+  bool operator==(const LinkLoad&) const = default;
+};
+/// The links that carry anything, by (from, to). The busiest one is the one with the most bytes over its
+/// bandwidth.
+std::vector<LinkLoad> link_loads(const Schedule& schedule, DType dtype);
 
 /// Bytes that one rank sends; for the ring 2(N-1)/N of the buffer when the count divides.
 std::int64_t bytes_sent(const Schedule& schedule, DType dtype, int rank);

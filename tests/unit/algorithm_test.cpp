@@ -111,6 +111,28 @@ TEST(AllReduce, EveryContributionExactlyOnce) {
   }
 }
 
+RC_GTEST_PROP(Schedules, TransfersAreCountedWithoutMakingThem, ()) {
+  ScheduleRequest request{.collective = static_cast<Collective>(*rc::gen::inRange(0, 6)),
+                          .algorithm = static_cast<Algorithm>(*rc::gen::inRange(0, kAlgorithmCount)),
+                          .chunking = *rc::gen::element(Chunking::Even, Chunking::Nccl),
+                          .count = *rc::gen::element<std::int64_t>(1, 720, 4'000'000),
+                          .world_size = *rc::gen::inRange(1, 20),
+                          .channels = *rc::gen::inRange(1, 4),
+                          .gpus_per_node = *rc::gen::inRange(0, 9)};
+  request.inter_tree = *rc::gen::arbitrary<bool>();
+  if (schedule_problem(request)) return;
+  const Schedule schedule = make_schedule(request);
+  RC_ASSERT(transfer_count(request) == static_cast<std::int64_t>(schedule.transfers.size()));
+  std::int64_t bytes = 0, transfers = 0;
+  for (const LinkLoad& load : link_loads(schedule, DType::Float32)) {
+    bytes += load.bytes;
+    transfers += load.transfers;
+  }
+  RC_ASSERT(transfers == transfer_count(request));
+  for (int r = 0; r < request.world_size; ++r) bytes -= bytes_sent(schedule, DType::Float32, r);
+  RC_ASSERT(bytes == 0);
+}
+
 // Bits against the interpreter, for every dtype and op.
 TEST(AllReduce, OracleMatrix) {
   for (const int world : worlds()) {
