@@ -67,6 +67,7 @@ std::uint32_t coll_of(Simulator& sim, const OpenCall& call, std::uint32_t shape)
   const std::uint32_t coll = sim.trace.add_collective(info_of(sim, call, shape));
   sim.outcomes.resize(coll + std::size_t{1});
   sim.finished_ranks.resize(coll + std::size_t{1});
+  sim.suspect.resize(coll + std::size_t{1});
   sim.outcomes[coll].coll = coll;
   return coll;
 }
@@ -85,6 +86,16 @@ void emit_call(Simulator& sim, int r, EventType type, const OpenCall& call, std:
                   static_cast<std::uint8_t>(spec.channels),
                   static_cast<std::uint16_t>(spec.root)};
   sim.emit(Source::rank(r), type, e);
+}
+
+/// What the rank would bring without any fault, until the collective is over: to judge its result by.
+void remember_clean(Simulator& sim, int r, const OpenCall& call) {
+  if (!sim.with_numbers) return;
+  auto& brought = sim.brought[call.coll];
+  brought.resize(sim.ranks.size());
+  const auto& clean = sim.rank(r).clean_grad;
+  if (clean != nullptr && clean->dtype == call.dtype && clean->shape == sim.rank(r).grad->shape)
+    brought[static_cast<std::size_t>(r)] = slice(clean, bucket_range(sim, clean->count(), call.bucket));
 }
 
 void mark_started(Simulator& sim, int r) {
@@ -110,6 +121,7 @@ void enter_with_numbers(Simulator& sim, int r, OpenCall& call) {
 void enter_timed(Simulator& sim, int r, const OpenCall& call) {
   const auto finish = sim.timed.enter(r, call.seq, sim.now, {call.collective, call.dtype, call.count});
   if (!finish) return;
+  if ((sim.suspect[call.coll] & kCallsDiffer) && !timed_mismatch_passes(sim)) return;
   for (int other = 0; other < sim.world(); ++other) {
     mark_started(sim, other);
     sim.push(std::max(sim.now, (*finish)[static_cast<std::size_t>(other)]), ItemKind::CallDue, other);
@@ -118,6 +130,13 @@ void enter_timed(Simulator& sim, int r, const OpenCall& call) {
 
 void keep_result(Simulator& sim, int r, const OpenCall& call, Tensor part) {
   Rank& rank = sim.rank(r);
+  if (!all_finite(part)) sim.suspect[call.coll] |= kNotFinite;
+  if (sim.suspect[call.coll] != 0) {
+    auto& raw = sim.raw_results[call.coll];
+    raw.resize(sim.ranks.size());
+    raw[static_cast<std::size_t>(r)] = std::make_shared<const Tensor>(part);
+  }
+  if (call.discard) return;
   rank.grad = with_part(rank.grad, bucket_range(sim, rank.grad->count(), call.bucket), std::move(part));
 }
 
@@ -130,9 +149,9 @@ void finish_call(Simulator& sim, int r) {
   ++rank.completed;
   CollectiveOutcome& outcome = sim.outcomes[call.coll];
   outcome.finished_ns = std::max(outcome.finished_ns, sim.now);
-  ++sim.finished_ranks[call.coll];
   rank.open.pop_front();
   if (sim.with_numbers) keep_result(sim, r, call, sim.mover.take(r).buffer);
+  if (++sim.finished_ranks[call.coll] == sim.world()) judge_collective(sim, call.coll);
   if (!rank.open.empty()) return enter_next(sim, r);
   if (rank.waits_for_calls) on_phase_end(sim, r);
 }
@@ -210,6 +229,10 @@ void on_bucket_ready(Simulator& sim, int r, int bucket) {
   call_bucket(sim, r, bucket);
 }
 
+bool calls_collectives(const Simulator& sim) {
+  return !sim.network.enabled() || sim.scenario->training.network.all_reduce;
+}
+
 /// The rank calls the collective of one bucket.
 void call_bucket(Simulator& sim, int r, int bucket) {
   Rank& rank = sim.rank(r);
@@ -218,12 +241,16 @@ void call_bucket(Simulator& sim, int r, int bucket) {
   call.step = rank.step;
   call.bucket = bucket;
   call.collective = job.collective.collective;
-  call.op = job.collective.op;
+  call.op = rank.op;
   call.dtype = job.tensor.dtype;
+  call.discard = rank.discard;
   Shape shape = job.tensor.shape;
   if (sim.with_numbers) {
     shape = rank.grad->shape;
     call.dtype = rank.grad->dtype;
+  } else {
+    if (const Fault* fault = fault_now(sim, r, FaultKind::Shape)) shape = *fault->shape;
+    if (const Fault* fault = fault_now(sim, r, FaultKind::DType)) call.dtype = *fault->dtype;
   }
   const Chunk range = bucket_range(sim, shape.count(), bucket);
   call.count = range.count;
@@ -232,25 +259,49 @@ void call_bucket(Simulator& sim, int r, int bucket) {
   place_call(sim, r, std::move(call), shape);
 }
 
+void call_broadcast(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  OpenCall call;
+  call.step = rank.step;
+  call.collective = Collective::Broadcast;
+  call.op = ReduceOp::Sum;
+  call.dtype = sim.scenario->tensor.dtype;
+  call.discard = true;
+  const Shape shape = sim.with_numbers ? rank.grad->shape : sim.scenario->tensor.shape;
+  if (sim.with_numbers) call.dtype = rank.grad->dtype;
+  call.count = shape.count();
+  call.data = rank.grad;
+  place_call(sim, r, std::move(call), shape);
+}
+
 void place_call(Simulator& sim, int r, OpenCall call, const Shape& shape) {
   Rank& rank = sim.rank(r);
+  if (rank.life != Life::Running) return;
   call.seq = ++rank.enqueued;
   call.enqueued_at = sim.now;
   call.shape = sim.trace.add_shape(shape);
   call.coll = coll_of(sim, call, call.shape);
-  if (sim.with_ring_steps && !(rank.input_shown && sim.scenario->training.buckets == 1))
+  sim.suspect[call.coll] |= suspicion(sim, r, call);
+  remember_clean(sim, r, call);
+  if (sim.with_ring_steps && !(rank.input_shown && !rank.grad_changed && sim.scenario->training.buckets == 1))
     show_tensor(sim, r, "input", shape, *call.data);
   rank.input_shown = false;
   emit_call(sim, r, EventType::CollectiveEnqueued, call, call.shape);
   CollectiveOutcome& outcome = sim.outcomes[call.coll];
   outcome.enqueued_ns = std::max(outcome.enqueued_ns, sim.now);
+  const std::uint32_t seq = call.seq;
   rank.open.push_back(std::move(call));
+  watch(sim, r);
+  start_ladder(sim);
+  if (sim.scenario->stack.debug_detail && !fingerprints_agree(sim, seq)) return;
   if (rank.open.size() == 1) enter_next(sim, r);
 }
 
 void enter_next(Simulator& sim, int r) {
   OpenCall& call = sim.rank(r).open.front();
+  if (call.entered || !may_enter(sim, call.seq)) return;
   call.entered = true;
+  notice_on_entry(sim, r);
   if (sim.with_numbers) return enter_with_numbers(sim, r, call);
   enter_timed(sim, r, call);
 }
@@ -258,12 +309,22 @@ void enter_next(Simulator& sim, int r) {
 void on_moves(Simulator& sim, const std::vector<MoveNote>& notes) {
   for (const MoveNote& note : notes) {
     if (note.kind == MoveNote::Kind::Finished) return finish_call(sim, note.rank);  // always alone
+    if (note.kind == MoveNote::Kind::SizeError) {
+      size_error(sim, note.rank, note.bytes, note.expected);
+      continue;
+    }
     if (note.kind == MoveNote::Kind::Begin || note.kind == MoveNote::Kind::End) mark_started(sim, note.rank);
     if (sim.with_ring_steps) on_move(sim, note);
   }
 }
 
 void on_call_due(Simulator& sim, int r) {
+  if (sim.links_down > 0) {
+    sim.held.emplace_back(r, sim.now - sim.held_since);
+    return;
+  }
+  // A member that is gone in the middle leaves the others waiting.
+  if (sim.broken_from != 0 && sim.rank(r).open.front().seq >= sim.broken_from) return;
   finish_call(sim, r);
 }
 

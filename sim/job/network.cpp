@@ -1,7 +1,6 @@
 #include "sim/job/network.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "sim/base/check.hpp"
 #include "sim/base/random.hpp"
@@ -199,17 +198,19 @@ Network::Network(const NetworkSpec& spec, std::uint64_t seed, int world_size)
   const auto world = static_cast<std::size_t>(world_size);
   weights_.assign(world, initial_parameters(spec, seed));
   spoiled_.assign(world, 0);
+  spoiled_by_.assign(world, 0.0F);
 }
 
 Batch Network::batch(int rank, std::int64_t step) const {
   Batch batch = make_batch(spec_, seed_, rank, step);
   if (spoiled_[static_cast<std::size_t>(rank)] == step && step > 0)
-    batch.x.front() = std::numeric_limits<float>::quiet_NaN();
+    batch.x.front() = spoiled_by_[static_cast<std::size_t>(rank)];
   return batch;
 }
 
-void Network::spoil(int rank, std::int64_t step) {
+void Network::spoil(int rank, std::int64_t step, float value) {
   spoiled_[static_cast<std::size_t>(rank)] = step;
+  spoiled_by_[static_cast<std::size_t>(rank)] = value;
 }
 
 double Network::forward(int rank, std::int64_t step) {
@@ -225,7 +226,7 @@ Tensor Network::backward(int rank, std::int64_t step, DType dtype) const {
 }
 
 void Network::update(int rank, const Tensor& gradient) {
-  RINGSIDE_CHECK_EQ(static_cast<std::size_t>(gradient.count()), count_);
+  RINGSIDE_CHECK_LE(count_, static_cast<std::size_t>(gradient.count()));
   const auto rate = static_cast<float>(spec_.learning_rate);
   std::vector<float>& w = weights(rank);
   for (std::size_t i = 0; i < count_; ++i) {

@@ -55,8 +55,8 @@ class Network {
   /// The loss of this step's batch before the update, and the gradient in `dtype`, flat.
   double forward(int rank, std::int64_t step);
   Tensor backward(int rank, std::int64_t step, DType dtype) const;
-  /// The next batch of this rank has a NaN in it.
-  void spoil(int rank, std::int64_t step);
+  /// The batch of that step has `value` (NaN, infinity) in it on this rank.
+  void spoil(int rank, std::int64_t step, float value);
   /// w -= rate · g, element by element.
   void update(int rank, const Tensor& gradient);
   std::uint64_t digest(int rank) const;
@@ -69,7 +69,8 @@ class Network {
   std::uint64_t seed_ = 0;
   std::size_t count_ = 0;
   std::vector<std::vector<float>> weights_;
-  std::vector<std::int64_t> spoiled_;  // per rank: the step whose batch holds a NaN; 0 = none
+  std::vector<std::int64_t> spoiled_;  // per rank: the step whose batch is spoiled; 0 = none
+  std::vector<float> spoiled_by_;
 };
 
 }  // namespace ringside::sim

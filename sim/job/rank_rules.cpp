@@ -1,6 +1,7 @@
 // A rank's way through its training steps: forward, loss, backward, all_reduce, divide, optimizer,
 // checkpoint.
 #include <algorithm>
+#include <limits>
 
 #include "sim/base/random.hpp"
 #include "sim/base/text.hpp"
@@ -74,15 +75,39 @@ Hello hello_of(const Simulator& sim, int r) {
   hello.pid = pid_of(sim, r);
   hello.local_rank = r % job.cluster.gpus_per_node;
   hello.device = "GPU " + std::to_string(hello.local_rank);
+  hello.pci = pci_of(sim, r);
   return hello;
 }
 
 void compute_loss(Simulator& sim, int r) {
   Rank& rank = sim.rank(r);
+  spoil_forward(sim, r);
   if (sim.network.enabled()) {
     rank.loss = sim.network.forward(r, rank.step);
     rank.has_loss = true;
+  } else if (rank.weights_bad) {
+    rank.loss = std::numeric_limits<double>::quiet_NaN();
+    rank.has_loss = true;
   }
+}
+
+/// A fault gives this rank's tensor another shape for one step: its numbers again and again, or fewer of
+/// them.
+void reshape_gradient(Simulator& sim, int r, const Fault& fault) {
+  Rank& rank = sim.rank(r);
+  auto other = std::make_shared<Tensor>(rank.grad->dtype, *fault.shape);
+  for (std::int64_t i = 0; i < other->count(); ++i) other->set(i, rank.grad->at(i % rank.grad->count()));
+  rank.grad = std::move(other);
+  rank.grad_changed = true;
+}
+
+void retype_gradient(Simulator& sim, int r, const Fault& fault) {
+  Rank& rank = sim.rank(r);
+  auto other = std::make_shared<Tensor>(*fault.dtype, rank.grad->shape);
+  for (std::int64_t i = 0; i < other->count(); ++i)
+    other->set(i, make_scalar(*fault.dtype, to_double(rank.grad->at(i))));
+  rank.grad = std::move(other);
+  rank.grad_changed = true;
 }
 
 /// The gradient of this step, as backward leaves it.
@@ -93,14 +118,25 @@ void compute_gradient(Simulator& sim, int r) {
         std::make_shared<const Tensor>(sim.network.backward(r, rank.step, sim.scenario->tensor.dtype));
   else if (sim.with_numbers)
     rank.grad = sim.inputs[static_cast<std::size_t>(r)];
+  rank.grad_changed = false;
+  rank.clean_grad = rank.grad;
+  if (!sim.with_numbers) return;
+  if (const Fault* fault = fault_now(sim, r, FaultKind::Shape)) reshape_gradient(sim, r, *fault);
+  if (const Fault* fault = fault_now(sim, r, FaultKind::DType)) retype_gradient(sim, r, *fault);
+  spread_bad_weights(sim, r);
+  spoil_gradient(sim, r);
 }
 
 /// The result of the collectives goes into the weights.
 void apply_update(Simulator& sim, int r) {
   Rank& rank = sim.rank(r);
   if (!sim.with_numbers || rank.grad == nullptr) return;
-  if (sim.network.enabled()) sim.network.update(r, *rank.grad);
-  rank.updates = mix64(rank.updates + mix64(digest_of(rank.grad->dtype, rank.grad->data)));
+  if (!rank.skip_update) {
+    if (sim.network.enabled()) sim.network.update(r, *rank.grad);
+    rank.updates = mix64(rank.updates + mix64(digest_of(rank.grad->dtype, rank.grad->data)));
+    rank.weights_bad = rank.weights_bad || !all_finite(*rank.grad);
+  }
+  spoil_weights(sim, r);
 }
 
 void show_weights(Simulator& sim, int r) {
@@ -128,21 +164,31 @@ void remember_result(Simulator& sim, int r) {
 /// What a finished sum still needs (÷ N), then the "result" of the step.
 void divide(Simulator& sim, int r) {
   Rank& rank = sim.rank(r);
-  const ReduceOp op = sim.scenario->collective.op;
-  if (!sim.with_numbers || rank.grad == nullptr) return;
-  const bool finishes = has_finish(rank.grad->dtype, op);
-  if (finishes && !rank.skip_finish) {
+  if (!sim.with_numbers || rank.grad == nullptr || !calls_collectives(sim)) return;
+  const ReduceOp op = rank.op;
+  const bool finishes = has_finish(rank.grad->dtype, op) && !rank.discard;
+  if (finishes) {
     auto divided = std::make_shared<Tensor>(*rank.grad);
     finish(divided->dtype, op, sim.world(), divided->data);
     rank.grad = std::move(divided);
   }
   if (finishes || !sim.with_ring_steps) show_tensor(sim, r, "result", rank.grad->shape, *rank.grad);
   remember_result(sim, r);
+  rank.skip_update = nan_skips_update(sim, r);
 }
 
+/// In the order of the program; a fault may swap the first two, or put a broadcast before the only one.
 void call_all_buckets(Simulator& sim, int r) {
   Rank& rank = sim.rank(r);
   const int buckets = sim.scenario->training.buckets;
+  if (rank.next_bucket == 0 && fault_now(sim, r, FaultKind::WrongOrder) != nullptr) {
+    if (buckets == 1) call_broadcast(sim, r);
+    if (buckets > 1) {
+      call_bucket(sim, r, 1);
+      call_bucket(sim, r, 0);
+      rank.next_bucket = 2;
+    }
+  }
   while (rank.next_bucket < buckets) call_bucket(sim, r, rank.next_bucket++);
 }
 
@@ -151,6 +197,24 @@ void schedule_buckets(Simulator& sim, int r, std::int64_t duration) {
   const int buckets = sim.scenario->training.buckets;
   for (int b = 0; b + 1 < buckets; ++b)
     sim.push(sim.now + duration * (b + 1) / buckets, ItemKind::BucketReady, r, b);
+}
+
+/// DistributedDataParallel compares the shapes of all parameters with rank 0's when it is constructed: a
+/// model of another shape ends there, before any AllReduce. (A network stands for a model that DDP wraps.)
+bool construction_fails(Simulator& sim, int r) {
+  if (!sim.network.enabled()) return false;
+  const Fault* mine = nullptr;
+  const Fault* first = nullptr;
+  for (const ArmedFault& armed : sim.faults) {
+    if (armed.fault.kind != FaultKind::Shape) continue;
+    if (armed.fault.rank == r) mine = &armed.fault;
+    if (armed.fault.rank == 0) first = &armed.fault;
+  }
+  const Shape own{{static_cast<std::int64_t>(sim.network.parameters())}};
+  const Shape& shape = mine == nullptr ? own : *mine->shape;
+  if (shape == (first == nullptr ? own : *first->shape)) return false;
+  raise_exception(sim, r, "model = DDP(model, device_ids=[local_rank])", ddp_shape(r, shape), "ddp");
+  return true;
 }
 
 void start_training(Simulator& sim, int r) {
@@ -162,6 +226,7 @@ void start_training(Simulator& sim, int r) {
     show_tensor(sim, r, "input", input.shape, input);
     sim.rank(r).input_shown = true;
   }
+  if (construction_fails(sim, r)) return;
   begin_step(sim, r);
 }
 
@@ -180,8 +245,41 @@ void on_start(Simulator& sim, int r) {
   start_training(sim, r);
 }
 
+namespace {
+
+/// Faults that decide about a whole step. True if the rank does not do it.
+bool leaves_step(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  fault_now(sim, r, FaultKind::Slow);
+  if (fault_now(sim, r, FaultKind::EarlyExit) != nullptr) {
+    log_rank(sim, r,
+             "[rank " + std::to_string(r) + "] data loader is exhausted after " +
+                 std::to_string(rank.step - 1) + " batches, leaving");
+    end_process(sim, r, EndReason::EarlyExit, 0, false);
+    return true;
+  }
+  if (fault_now(sim, r, FaultKind::SkipStep) == nullptr) return false;
+  log_rank(sim, r,
+           "[rank " + std::to_string(r) + "] skipping step " + std::to_string(rank.step) + " (empty batch)");
+  rank.step_began = sim.now;
+  next_step(sim, r);
+  return true;
+}
+
+/// A fault makes the rank do the step that it has just done once more.
+bool repeats_step(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  if (rank.step == 0 || rank.repeated == rank.step || fault_now(sim, r, FaultKind::ExtraStep) == nullptr)
+    return false;
+  rank.repeated = rank.step;
+  return true;
+}
+
+}  // namespace
+
 /// After a step that took no time at all, by the queue and not by recursion.
 void next_step(Simulator& sim, int r) {
+  if (repeats_step(sim, r)) --sim.rank(r).step;
   if (sim.rank(r).step_began == sim.now) return sim.push(sim.now, ItemKind::NextStep, r);
   begin_step(sim, r);
 }
@@ -192,6 +290,9 @@ void begin_step(Simulator& sim, int r) {
   rank.step_began = sim.now;
   ++rank.step;
   rank.next_bucket = 0;
+  rank.has_loss = false;
+  rank.skip_update = false;
+  if (leaves_step(sim, r)) return;
   begin_phase(sim, r, Phase::Forward);
 }
 
@@ -202,6 +303,7 @@ void begin_phase(Simulator& sim, int r, Phase phase) {
   if (phase == Phase::AllReduce) return begin_all_reduce(sim, r);
   const std::int64_t duration = duration_of(sim, r, phase);
   if (phase == Phase::Backward) compute_gradient(sim, r);
+  if (strikes_in_phase(sim, r, duration)) return;
   if (duration == 0) return on_phase_end(sim, r);
   rank.in_phase = true;
   emit_phase(sim, r, EventType::PhaseBegin);
@@ -211,12 +313,16 @@ void begin_phase(Simulator& sim, int r, Phase phase) {
 
 void begin_all_reduce(Simulator& sim, int r) {
   Rank& rank = sim.rank(r);
-  if (sim.network.enabled() && !sim.scenario->training.network.all_reduce) return on_phase_end(sim, r);
+  if (!calls_collectives(sim)) return on_phase_end(sim, r);
+  strikes_in_phase(sim, r, 0);
   rank.in_phase = true;
   emit_phase(sim, r, EventType::PhaseBegin);
+  rank.op = sim.scenario->collective.op;
+  if (const Fault* fault = fault_now(sim, r, FaultKind::Op)) rank.op = *fault->op;
+  rank.discard = fault_now(sim, r, FaultKind::SkipCollective) != nullptr;
   call_all_buckets(sim, r);
   rank.waits_for_calls = true;
-  if (rank.open.empty()) on_phase_end(sim, r);
+  if (rank.life == Life::Running && rank.open.empty()) on_phase_end(sim, r);
 }
 
 void on_phase_end(Simulator& sim, int r) {
@@ -227,6 +333,7 @@ void on_phase_end(Simulator& sim, int r) {
   end_phase(sim, r);
   if (rank.phase == Phase::Optimizer) show_weights(sim, r);
   rank.waits_for_calls = false;
+  if (rank.phase == Phase::Backward && nan_stops_rank(sim, r)) return;
   next_phase(sim, r);
 }
 
@@ -255,7 +362,7 @@ void finish_training(Simulator& sim, int r) {
   Event e;
   e.comm = {sim.comm, sim.world(), kNone};
   sim.emit(Source::rank(r), EventType::CommFinalize, e);
-  end_process(sim, r, EndReason::Finished);
+  end_process(sim, r, EndReason::Finished, 0, false);
 }
 
 }  // namespace ringside::sim

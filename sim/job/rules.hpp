@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "sim/job/simulator.hpp"
 
@@ -21,6 +23,10 @@ void finish_training(Simulator& sim, int r);
 
 // call_rules.cpp: collectives, from the call to the result.
 void call_bucket(Simulator& sim, int r, int bucket);
+/// False where every rank trains alone.
+bool calls_collectives(const Simulator& sim);
+/// A broadcast that only this rank calls.
+void call_broadcast(Simulator& sim, int r);
 void place_call(Simulator& sim, int r, OpenCall call, const Shape& shape);
 void enter_next(Simulator& sim, int r);
 void on_bucket_ready(Simulator& sim, int r, int bucket);
@@ -35,13 +41,81 @@ void show_tensor(Simulator& sim, int r, std::string_view name, const Shape& shap
 /// The part of a flat tensor that is one bucket, as a tensor of its own.
 std::shared_ptr<const Tensor> slice(const std::shared_ptr<const Tensor>& tensor, const Chunk& range);
 
+// mismatch_rules.cpp: calls that do not agree.
+void size_error(Simulator& sim, int r, std::int64_t bytes, std::int64_t room);
+bool timed_mismatch_passes(Simulator& sim);
+std::uint8_t suspicion(const Simulator& sim, int r, const OpenCall& call);
+bool fingerprints_agree(Simulator& sim, std::uint32_t seq);
+bool may_enter(const Simulator& sim, std::uint32_t seq);
+
 // fault_rules.cpp: what breaks, and how.
 void arm(Simulator& sim, const Fault& fault);
+void on_command(Simulator& sim, std::uint32_t index);
+void on_strike(Simulator& sim, std::uint32_t index);
+void on_recover(Simulator& sim, std::uint32_t index);
+/// The armed fault of that kind for this rank's present step, announced; nullptr if there is none.
+const Fault* fault_now(Simulator& sim, int r, FaultKind kind);
+/// Queues what strikes in the middle of the phase that the rank begins. True if it strikes at once and the
+/// rank does not go on.
+bool strikes_in_phase(Simulator& sim, int r, std::int64_t duration);
+/// What faults do to the gradient of this step before anything is sent.
+void spoil_forward(Simulator& sim, int r);
+void spoil_gradient(Simulator& sim, int r);
+void spoil_weights(Simulator& sim, int r);
 
-// end_rules.cpp: how processes end, who notices, and what they do then.
-void end_process(Simulator& sim, int r, EndReason reason);
+// nan_rules.cpp: numbers that are not finite, and what the program does about them.
+/// Weights that are not finite leave no number of the gradient whole.
+void spread_bad_weights(Simulator& sim, int r);
+/// At the end of backward: writes what it finds; true if the program raised or left the step.
+bool nan_stops_rank(Simulator& sim, int r);
+/// After the collectives: true if the optimizer is skipped.
+bool nan_skips_update(Simulator& sim, int r);
+bool all_finite(const Tensor& tensor);
 
-// outcome.cpp
+// end_rules.cpp: how processes end.
+void end_process(Simulator& sim, int r, EndReason reason, int code, bool by_signal);
+/// Ends later: cleans up first.
+void go_down(Simulator& sim, int r, std::int64_t after, EndReason reason, int code, bool by_signal);
+void on_go_down(Simulator& sim, int r);
+void raise_exception(Simulator& sim, int r, std::string_view call, std::string_view error,
+                     std::string_view layer);
+void freeze(Simulator& sim, int r, Life how);
+
+// notice_rules.cpp: who notices that another one is gone, by transport.
+void tell_peers(Simulator& sim, int r);
+void on_peer_gone(Simulator& sim, int r, int peer);
+void on_retry_exceeded(Simulator& sim, int r, int peer);
+/// A rank enters a call: connections that are closed, or dead behind RDMA, show now.
+void notice_on_entry(Simulator& sim, int r);
+bool same_node(const Simulator& sim, int a, int b);
+Transport transport_between(const Simulator& sim, int a, int b);
+
+// watch_rules.cpp: watchdog, heartbeat monitor, the ladder of heartbeats.
+void watch(Simulator& sim, int r);
+void on_watchdog_poll(Simulator& sim, int r);
+void on_heartbeat_poll(Simulator& sim, int r);
+void start_ladder(Simulator& sim);
+void on_ladder_tick(Simulator& sim);
+/// The next time at or after t when the rank's watchdog looks: every 100 ms.
+std::int64_t poll_tick(int r, std::int64_t t);
+
+// launcher_rules.cpp: torchrun, mpirun, srun.
+void on_launcher_sees(Simulator& sim, int r);
+void on_signal(Simulator& sim, int r, int signal);
+void launcher_after_end(Simulator& sim, int r);
+
+// logs.cpp: lines into the trace.
+Printer printer(const Simulator& sim, int r);
+void log_rank(Simulator& sim, int r, std::string_view text);
+void log_rank(Simulator& sim, int r, const std::vector<std::string>& lines);
+void log_kernel(Simulator& sim, int node, std::string_view text);
+void log_launcher(Simulator& sim, std::string_view text);
+void error_event(Simulator& sim, int r, std::string_view layer, int code, std::string_view text);
+std::string pci_of(const Simulator& sim, int r);
+
+// outcome.cpp: what ended a job and its collectives.
+/// The collective is over on all ranks.
+void judge_collective(Simulator& sim, std::uint32_t coll);
 void judge(Simulator& sim);
 
 // simulator.cpp

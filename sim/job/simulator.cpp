@@ -25,6 +25,20 @@ bool shows_ring_steps(const Scenario& job) {
   return n <= 64 && 2 * n * (n - 1) * job.collective.channels * collectives_of(job) <= kMaxRingTransfers;
 }
 
+/// Whom a rank has connections to: the ring's neighbours, or everybody for the other algorithms.
+std::vector<std::int32_t> neighbours_of(const Scenario& job, int r) {
+  const int n = job.world_size();
+  if (n < 2) return {};
+  if (job.collective.algorithm == Algorithm::Ring) {
+    const int before = (r + n - 1) % n, after = (r + 1) % n;
+    return before == after ? std::vector<std::int32_t>{before} : std::vector<std::int32_t>{before, after};
+  }
+  std::vector<std::int32_t> all;
+  for (int other = 0; other < n; ++other)
+    if (other != r) all.push_back(other);
+  return all;
+}
+
 TraceHeader header_of(const Scenario& job, bool ring_steps) {
   TraceHeader header;
   header.source = "simulator";
@@ -44,6 +58,8 @@ Simulator::Simulator(std::shared_ptr<const Scenario> job, const std::vector<Comm
   const Scenario& s = *scenario;
   ranks.resize(static_cast<std::size_t>(s.world_size()));
   faults_of.resize(ranks.size());
+  agents.resize(static_cast<std::size_t>(std::max(1, s.cluster.nodes)));
+  for (int r = 0; r < world(); ++r) neighbours.push_back(neighbours_of(s, r));
   with_numbers = s.tensor.values != ValueSource::None || s.training.network.enabled;
   with_ring_steps = shows_ring_steps(s);
   trace.header = header_of(s, with_ring_steps);
@@ -106,6 +122,8 @@ bool Simulator::step() {
 
 void handle(Simulator& sim, const Item& item) {
   switch (item.kind) {
+    case ItemKind::Command:
+      return on_command(sim, static_cast<std::uint32_t>(item.a));
     case ItemKind::Start:
       return on_start(sim, item.rank);
     case ItemKind::NextStep:
@@ -116,8 +134,26 @@ void handle(Simulator& sim, const Item& item) {
       return on_bucket_ready(sim, item.rank, static_cast<int>(item.a));
     case ItemKind::CallDue:
       return on_call_due(sim, item.rank);
-    default:
-      return;
+    case ItemKind::Strike:
+      return on_strike(sim, static_cast<std::uint32_t>(item.a));
+    case ItemKind::Recover:
+      return on_recover(sim, static_cast<std::uint32_t>(item.a));
+    case ItemKind::WatchdogPoll:
+      return on_watchdog_poll(sim, item.rank);
+    case ItemKind::HeartbeatPoll:
+      return on_heartbeat_poll(sim, item.rank);
+    case ItemKind::LadderTick:
+      return on_ladder_tick(sim);
+    case ItemKind::PeerGone:
+      return on_peer_gone(sim, item.rank, static_cast<int>(item.a));
+    case ItemKind::RetryExceeded:
+      return on_retry_exceeded(sim, item.rank, static_cast<int>(item.a));
+    case ItemKind::GoDown:
+      return on_go_down(sim, item.rank);
+    case ItemKind::LauncherSees:
+      return on_launcher_sees(sim, item.rank);
+    case ItemKind::Signal:
+      return on_signal(sim, item.rank, static_cast<int>(item.a));
   }
 }
 

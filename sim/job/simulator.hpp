@@ -15,6 +15,7 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/job/log_text.hpp"
 #include "sim/job/mover.hpp"
 #include "sim/job/network.hpp"
 #include "sim/job/simulate.hpp"
@@ -23,20 +24,21 @@
 namespace ringside::sim {
 
 enum class ItemKind : std::uint8_t {
-  Command,        // a fault given for a time; before everything else at that time
+  Command,        // fault a is given; before everything else at that time
   Start,          // a rank begins
   NextStep,       // a rank goes on with its next training step
   PhaseEnd,       // a working phase is over
   BucketReady,    // with overlap: backward has finished bucket a
   CallDue,        // without numbers: the rank's collective is over
-  Strike,         // fault a hits the rank
+  Strike,         // fault a, which waited for a place in a step, strikes
   Recover,        // what fault a broke works again
   WatchdogPoll,   // the rank's watchdog looks at its oldest open call
+  HeartbeatPoll,  // the rank's heartbeat monitor looks at its watchdog
   LadderTick,     // a round of heartbeats while somebody waits long
-  PeerClosed,     // the rank's connection to rank a was closed
+  PeerGone,       // the rank's connection to rank a was closed
   RetryExceeded,  // the rank's NIC gave up sending to rank a
-  GoDown,         // the rank's process ends; a: see EndReason
-  LauncherSees,   // the launcher notices that rank a ended
+  GoDown,         // the rank's process ends, as it decided before
+  LauncherSees,   // the launcher notices how the rank ended
   Signal,         // the launcher sends the rank signal a
 };
 
@@ -50,19 +52,23 @@ struct Item {
   bool operator>(const Item& o) const { return t != o.t ? t > o.t : order > o.order; }
 };
 
-enum class Life : std::uint8_t { Running, Frozen, Ending, Exited };
+/// Frozen: stopped as a whole (SIGSTOP, a deadlock). Stuck: its GPU is gone and its threads hang in the
+/// driver. Ending: it has decided to end and only cleans up.
+inline constexpr std::uint8_t kChanged = 1, kCallsDiffer = 2, kNotFinite = 4;  // Simulator::suspect
 
-/// Why a process ends: decides its exit status and what it says.
+enum class Life : std::uint8_t { Running, Frozen, Stuck, Ending, Exited };
+
+/// Why a process ends. The first row can be what ended a job; the second only follows from something else.
 enum class EndReason : std::uint8_t {
   Finished,
+  EarlyExit,
   Killed,
   Exception,
+  SizeError,
+  GpuError,
   Watchdog,
   RemoteError,
-  SizeError,
   Terminated,
-  GpuError,
-  EarlyExit
 };
 
 /// A collective that a rank has called and that is not finished on it.
@@ -91,12 +97,12 @@ struct Rank {
   std::uint32_t enqueued = 0, completed = 0;
   std::deque<OpenCall> open;
   std::int32_t next_bucket = 0;
-  bool waits_for_calls = false;        // in phase all_reduce, nothing to do but wait
-  std::shared_ptr<const Tensor> grad;  // of this step; after its collectives the result
-  bool input_shown = false;            // the trace has its "input" of this step
+  bool waits_for_calls = false;              // in phase all_reduce, nothing to do but wait
+  std::shared_ptr<const Tensor> grad;        // of this step; after its collectives the result
+  std::shared_ptr<const Tensor> clean_grad;  // of this step, before faults
+  bool input_shown = false;                  // the trace has its "input" of this step
   double loss = 0;
   bool has_loss = false;
-  bool skip_finish = false;
   std::int64_t step_began = -1;
   std::uint64_t updates = 0;  // digest of all updates so far: equal on all ranks of a healthy job
   bool weights_bad = false;   // a NaN or infinity went into the weights
@@ -104,21 +110,32 @@ struct Rank {
   std::int64_t busy_until = 0;
   // what faults did to it
   std::int64_t speed_ppm = 1'000'000, extra_ns = 0;
-  std::int32_t slow_from = 0;
-  bool skip_update = false;
-  bool repeated = false;  // extra_step: this step is being done once more
-  std::int64_t end_pending_since = -1;
+  bool discard = false;         // this step's collectives are called, their results not used
+  bool skip_update = false;     // no optimizer in this step
+  bool grad_changed = false;    // the gradient is not what the scenario gives
+  ReduceOp op = ReduceOp::Avg;  // of this step's calls
+  bool oom = false;             // killed by the kernel for memory
+  std::int32_t repeated = 0;    // extra_step: the step that it has already done once more
+  // how it ends
   EndReason end_reason = EndReason::Finished;
   std::int32_t exit_code = 0;
   bool by_signal = false;
   std::int64_t exited_at = -1;
-  std::int64_t watchdog_at = -1;  // next time its watchdog has to look; -1 = nothing to watch
+  std::int64_t watchdog_at = -1;           // when its watchdog looks next; -1 = nothing to watch
+  std::vector<std::int32_t> gone_peers;    // connections that are closed
+  std::vector<std::int32_t> silent_peers;  // dead behind an RDMA connection: only a send finds out
 };
 
-/// One entry of the trace's command list: a fault of the scenario or by hand.
+/// A fault of the scenario or by hand. Those with a place in a step wait for their rank to come there.
 struct ArmedFault {
   Fault fault;
-  bool struck = false;
+  bool announced = false;  // its command stands in the trace
+};
+
+/// torchrun on one node, or the one mpirun or srun (node 0).
+struct Agent {
+  bool failing = false;
+  bool reported = false;
 };
 
 class Simulator {
@@ -139,16 +156,25 @@ class Simulator {
   int world() const { return static_cast<int>(ranks.size()); }
   Rank& rank(int r) { return ranks[static_cast<std::size_t>(r)]; }
   const Rank& rank(int r) const { return ranks[static_cast<std::size_t>(r)]; }
-  bool numbers() const { return with_numbers; }
+  int node_of(int r) const { return r / scenario->cluster.gpus_per_node; }
+  bool queue_is_empty() const { return queue_.empty() && !mover.next_time(); }
 
   // State.
   std::shared_ptr<const Scenario> scenario;
   std::int64_t now = 0;
   std::vector<Rank> ranks;
   std::vector<ArmedFault> faults;
-  std::vector<std::vector<std::uint32_t>>
-      faults_of;              // per rank: armed faults that strike at a step and phase
-  bool with_numbers = false;  // real tensors move
+  std::vector<std::vector<std::uint32_t>> faults_of;  // per rank: those with a place in its steps
+  std::vector<Agent> agents;                          // per node
+  std::map<std::uint32_t, std::map<int, Fingerprint>> fingerprints;  // debug detail: by seq, ranks that came
+  std::uint32_t fingerprints_passed = 0;                             // all calls up to this one agreed
+  std::vector<std::vector<std::int32_t>> neighbours;                 // per rank: whom it has connections to
+  // Without numbers: what holds collectives up.
+  int links_down = 0;
+  std::int64_t held_since = 0;
+  std::vector<std::pair<std::int32_t, std::int64_t>> held;  // rank, time that was left
+  std::uint32_t broken_from = 0;  // calls from this seq on have lost a member; 0 = none
+  bool with_numbers = false;      // real tensors move
   bool with_ring_steps = false;
   Mover mover;
   TimedPlane timed;
@@ -161,9 +187,13 @@ class Simulator {
   std::uint32_t result_coll = 0;                       // the collective that `results` is of
   std::vector<std::shared_ptr<const Tensor>> results;  // per rank, of the latest collective
   std::vector<std::int32_t> finished_ranks;            // by coll
-  std::int64_t ladder_from = -1;  // the oldest open call when the present ladder began; -1 = no ladder runs
-  std::int32_t ladder_rung = 0;
+  bool ladder_set = false;                             // a LadderTick is queued
+  std::int32_t ladder_rung = 0;  // rounds of heartbeats since the oldest open call began to wait
   bool any_error = false, any_timeout = false;
+  std::vector<std::uint8_t> suspect;                           // by coll: why its numbers are looked at
+  using Tensors = std::vector<std::shared_ptr<const Tensor>>;  // per rank
+  std::map<std::uint32_t, Tensors> brought;      // by coll, until it is over: inputs without faults
+  std::map<std::uint32_t, Tensors> raw_results;  // of suspect collectives
   Outcome outcome = Outcome::Completed;
   std::int64_t last_thing = 0;  // time of the last thing that happened to the job
 

@@ -1,6 +1,7 @@
 #include "sim/job/timed_plane.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace ringside::sim {
 
@@ -24,6 +25,22 @@ std::optional<std::vector<std::int64_t>> TimedPlane::enter(int rank, std::uint32
 bool TimedPlane::joined(int rank, std::uint32_t seq) const {
   const auto found = calls_.find(seq);
   return found == calls_.end() || found->second.arrival[static_cast<std::size_t>(rank)] >= 0;
+}
+
+void TimedPlane::slow_link(int from, int to, std::int64_t ppm) {
+  LinkOverride slow{from, to, topology_.link(from, to)};
+  const auto rate = static_cast<__int128>(slow.spec.bytes_per_s) * ppm / 1'000'000;
+  slow.spec.bytes_per_s = std::max<std::int64_t>(1, static_cast<std::int64_t>(rate));
+  auto& list = topology_.overrides;
+  const auto at =
+      std::lower_bound(list.begin(), list.end(), slow, [](const LinkOverride& a, const LinkOverride& b) {
+        return std::pair(a.from, a.to) < std::pair(b.from, b.to);
+      });
+  if (at != list.end() && at->from == from && at->to == to)
+    *at = slow;
+  else
+    list.insert(at, slow);
+  offsets_.clear();
 }
 
 std::vector<std::int64_t> TimedPlane::finish_times(const TimedCall& call,

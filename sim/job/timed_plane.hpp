@@ -37,11 +37,8 @@ class TimedPlane {
                                                  const TimedCall& call);
   /// True if the rank has entered its seq-th call (or the collective is over).
   bool joined(int rank, std::uint32_t seq) const;
-  /// Links changed: later collectives take another time.
-  Topology& topology() {
-    offsets_.clear();
-    return topology_;
-  }
+  /// From now on the link has so many parts per million of its bandwidth.
+  void slow_link(int from, int to, std::int64_t ppm);
 
  private:
   struct Pending {
