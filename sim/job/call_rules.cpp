@@ -165,8 +165,7 @@ void on_move(Simulator& sim, const MoveNote& note) {
   Event e;
   e.aux8 = static_cast<std::uint8_t>(sends ? x.sender_primitive : x.receiver_primitive);
   e.aux32 = static_cast<std::uint32_t>(std::min<std::int64_t>(note.bytes, UINT32_MAX));
-  const std::uint32_t sample =
-      note.sample == kNone ? kNone : sim.trace.add_sample(sim.mover.sample(note.sample));
+  const std::uint32_t sample = note.sample == kNone ? kNone : sim.sample_ids[note.sample];
   e.ring = {note.coll, chunk.channel, chunk.loop, x.step, sends ? x.chunk : x.to_chunk, note.peer, sample};
   switch (note.kind) {
     case MoveNote::Kind::Begin:
@@ -199,6 +198,30 @@ Chunk bucket_range(const Simulator& sim, std::int64_t count, int bucket) {
   return even_chunks(count, buckets).chunks[static_cast<std::size_t>(bucket)];
 }
 
+namespace {
+
+/// A broadcast along the ring, for algorithms that have none: each rank passes the whole buffer on.
+Schedule chain_broadcast(const Simulator& sim, std::int64_t count) {
+  Schedule schedule;
+  schedule.collective = Collective::Broadcast;
+  schedule.world_size = sim.world();
+  schedule.chunks = even_chunks(count, 1);
+  const int n = sim.world();
+  for (int s = 1; s < n; ++s) {
+    Transfer x;
+    x.step = static_cast<std::uint32_t>(s);
+    x.src = (sim.scenario->collective.root + s - 1) % n;
+    x.dst = (x.src + 1) % n;
+    x.sender_primitive = s == 1 ? Primitive::Send : Primitive::RecvCopySend;
+    x.receiver_primitive = s == n - 1 ? Primitive::Recv : Primitive::RecvCopySend;
+    schedule.transfers.push_back(x);
+  }
+  schedule.steps = static_cast<std::uint32_t>(n - 1);
+  return schedule;
+}
+
+}  // namespace
+
 std::shared_ptr<const Program> program_for(Simulator& sim, Collective collective, DType dtype,
                                            std::int64_t count) {
   auto& program = sim.programs[{collective, dtype, count}];
@@ -207,7 +230,8 @@ std::shared_ptr<const Program> program_for(Simulator& sim, Collective collective
     request.collective = collective;
     request.dtype = dtype;
     request.count = count;
-    program = make_program(make_schedule(request));
+    const bool chain = collective == Collective::Broadcast && schedule_problem(request).has_value();
+    program = make_program(chain ? chain_broadcast(sim, count) : make_schedule(request));
   }
   return program;
 }
@@ -301,12 +325,15 @@ void enter_next(Simulator& sim, int r) {
   OpenCall& call = sim.rank(r).open.front();
   if (call.entered || !may_enter(sim, call.seq)) return;
   call.entered = true;
+  if (sim.with_numbers)
+    enter_with_numbers(sim, r, call);
+  else
+    enter_timed(sim, r, call);
   notice_on_entry(sim, r);
-  if (sim.with_numbers) return enter_with_numbers(sim, r, call);
-  enter_timed(sim, r, call);
 }
 
 void on_moves(Simulator& sim, const std::vector<MoveNote>& notes) {
+  for (const Sample& sample : sim.mover.new_samples()) sim.sample_ids.push_back(sim.trace.add_sample(sample));
   for (const MoveNote& note : notes) {
     if (note.kind == MoveNote::Kind::Finished) return finish_call(sim, note.rank);  // always alone
     if (note.kind == MoveNote::Kind::SizeError) {

@@ -13,7 +13,8 @@ bool is_primary(EndReason reason) {
 void emit_exit(Simulator& sim, int r) {
   const Rank& rank = sim.rank(r);
   Event e;
-  e.text = {kNone, kNone, rank.exit_code, 0};
+  const bool launched = rank.end_reason == EndReason::Terminated;
+  e.text = {launched ? sim.trace.intern("ended by the launcher") : kNone, kNone, rank.exit_code, 0};
   e.aux8 = rank.by_signal ? 1 : 0;
   sim.emit(Source::rank(r), EventType::Exit, e);
 }
@@ -60,6 +61,7 @@ void go_down(Simulator& sim, int r, std::int64_t after, EndReason reason, int co
 
 void on_go_down(Simulator& sim, int r) {
   const Rank& rank = sim.rank(r);
+  log_rank(sim, r, rank.last_words);
   end_process(sim, r, rank.end_reason, rank.exit_code, rank.by_signal);
 }
 

@@ -101,7 +101,7 @@ void gpu_error(Simulator& sim, int r, int xid, std::string_view kernel_text, std
   emit_xid(sim, r, static_cast<std::uint32_t>(xid));
   const std::int64_t at = poll_tick(r, sim.now + 1);
   error_event(sim, r, "cuda", 1, cuda_text);
-  log_rank(sim, r, watchdog_error(who, at, cuda_text));
+  sim.rank(r).last_words = watchdog_error(who, at, cuda_text);
   go_down(sim, r, at - sim.now, EndReason::GpuError, 6, true);
 }
 
@@ -423,7 +423,7 @@ void spoil_weights(Simulator& sim, int r) {
     Rank& rank = sim.rank(r);
     if (sim.network.enabled()) return flip_weight(sim, r, fault);
     rank.updates = mix64(rank.updates ^ static_cast<std::uint64_t>(fault.element + 1));
-    rank.weights_bad = rank.weights_bad || fault.kind != FaultKind::BitFlip;
+    if (fault.kind != FaultKind::BitFlip) spoil_all_weights(rank);
   });
 }
 

@@ -121,6 +121,8 @@ void on_signal(Simulator& sim, int r, int signal) {
   const Rank& rank = sim.rank(r);
   if (rank.life == Life::Exited) return;
   if (rank.life == Life::Frozen && signal == kSigTerm) return;  // a stopped process takes it when it goes on
+  if (signal == kSigKill && sim.scenario->stack.launcher == Launcher::Torchrun)
+    log_launcher(sim, elastic_sigkill(sim.now, pid_of(sim, r)));
   end_process(sim, r, EndReason::Terminated, signal, true);
 }
 

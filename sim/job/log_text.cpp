@@ -362,6 +362,12 @@ std::string elastic_sigterm(std::int64_t t, std::int64_t pid) {
          " closing signal SIGTERM";
 }
 
+std::string elastic_sigkill(std::int64_t t, std::int64_t pid) {
+  return "W" + glog_time(t) +
+         " 40990 torch/distributed/elastic/multiprocessing/api.py:916] Unable to shutdown process " +
+         number(pid) + " via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL";
+}
+
 std::vector<std::string> elastic_table(const std::vector<ElasticRow>& rows) {
   std::vector<std::string> lines;
   const std::string thick(60, '='), thin(60, '-');

@@ -84,6 +84,7 @@ std::vector<std::string> mpi_truncate(const Printer& who);
 std::vector<std::string> mpirun_ended(int rank, std::string_view host, int code, bool by_signal);
 std::string elastic_failed(std::int64_t t, int code, int local_rank, std::int64_t pid);
 std::string elastic_sigterm(std::int64_t t, std::int64_t pid);
+std::string elastic_sigkill(std::int64_t t, std::int64_t pid);
 /// One process in torchrun's table.
 struct ElasticRow {
   int rank = 0, local_rank = 0;

@@ -167,6 +167,7 @@ const std::vector<MoveNote>& Mover::enter(int rank, std::int64_t t, MoveCall cal
   state.done.assign(receives.size(), 0);
   state.incoming.assign(receives.size(), 0);
   state.early.clear();
+  state.chunk_sample.assign(program.schedule.chunks.chunks.size(), kNoTransfer);
   state.gates.assign(std::size_t{program.schedule.chunks.channels} * program.loops, 0);
   const auto& chunks = program.schedule.chunks.chunks;
   for (const std::uint32_t i : receives)
@@ -263,6 +264,8 @@ void Mover::make_message(int rank, std::uint32_t transfer, std::int64_t t) {
   message.transfer = transfer;
   message.coll = state.call.coll;
   message.lane = lane_of(*state.call.program, transfer);
+  message.sample = state.chunk_sample[x.chunk];
+  message.dtype = state.call.buffer.dtype;
   push(t, ItemKind::Ready, rank, new_message(std::move(message)));
 }
 
@@ -353,9 +356,12 @@ void Mover::on_begin(const Item& item) {
   note.transfer = message.transfer;
   note.coll = message.coll;
   note.bytes = message.bytes;
-  if (with_samples_)
-    note.sample = add_sample(sender.call.buffer.dtype,
-                             std::span(*message.content).first(static_cast<std::size_t>(message.bytes)));
+  if (with_samples_) {
+    if (message.sample == kNoTransfer)
+      message.sample = add_sample(message.dtype,
+                                  std::span(*message.content).first(static_cast<std::size_t>(message.bytes)));
+    note.sample = message.sample;
+  }
   notes_.push_back(note);
   sender.last_left = std::max(sender.last_left, message.left);
   --sender.sends_left;
@@ -455,11 +461,16 @@ void Mover::on_done(const Item& item) {
   note.transfer = item.what;
   note.coll = state.call.coll;
   note.bytes = messages_[id].bytes;
-  if (with_samples_)
-    note.sample =
-        add_sample(state.call.buffer.dtype,
-                   chunk_bytes(std::span<const std::byte>(state.call.buffer.data),
-                               program.schedule.chunks.chunks[x.to_chunk], state.call.buffer.dtype));
+  if (with_samples_) {
+    const DType dtype = state.call.buffer.dtype;
+    const auto own = chunk_bytes(std::span<const std::byte>(state.call.buffer.data),
+                                 program.schedule.chunks.chunks[x.to_chunk], dtype);
+    const Message& message = messages_[id];
+    const bool as_sent =
+        x.action == Action::Copy && std::ssize(own) == message.bytes && message.dtype == dtype;
+    note.sample = as_sent ? message.sample : add_sample(dtype, own);
+    state.chunk_sample[x.to_chunk] = note.sample;
+  }
   notes_.push_back(note);
   const std::uint64_t key = lane_of(program, item.what);
   messages_[id] = Message{};
@@ -559,7 +570,7 @@ void Mover::note_wait(std::uint64_t key, std::int64_t t) {
 
 std::uint32_t Mover::add_sample(DType dtype, std::span<const std::byte> data) {
   samples_.push_back(sample_of(dtype, data));
-  return static_cast<std::uint32_t>(samples_.size() - 1);
+  return next_sample_++;
 }
 
 int Mover::waits_for(int rank) const {

@@ -10,6 +10,7 @@
 // Times are those of the executor (executor.hpp) for equal calls (tested).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -67,7 +68,7 @@ struct MoveNote {
   std::int64_t bytes = 0;              // that travel
   std::int64_t expected = 0;           // SizeError: what the receiver had room for
   bool in_flight = false;              // Wait: the message is on its way already
-  std::uint32_t sample = 0xFFFFFFFFu;  // index into Mover::samples of this step
+  std::uint32_t sample = 0xFFFFFFFFu;  // of the numbers; see Mover::new_samples
 };
 
 /// State of a directed link. `bytes_per_s` and `latency_ns` replace the topology's when set.
@@ -93,7 +94,11 @@ class Mover {
   bool busy(int rank) const { return ranks_[static_cast<std::size_t>(rank)].in_call; }
   const MoveCall& call(int rank) const { return ranks_[static_cast<std::size_t>(rank)].call; }
   /// The working numbers of a rank that is in a call, to be changed from outside (a bit flip, a NaN).
-  Tensor& buffer(int rank) { return ranks_[static_cast<std::size_t>(rank)].call.buffer; }
+  Tensor& buffer(int rank) {
+    RankState& state = ranks_[static_cast<std::size_t>(rank)];
+    std::fill(state.chunk_sample.begin(), state.chunk_sample.end(), kNoTransfer);
+    return state.call.buffer;
+  }
   /// Takes the result of a finished call out.
   MoveCall take(int rank);
 
@@ -108,7 +113,9 @@ class Mover {
   std::optional<std::int64_t> next_time() const;
   /// Does the earliest thing. Notes are valid until the next call.
   const std::vector<MoveNote>& step();
-  const Sample& sample(std::uint32_t id) const { return samples_[id]; }
+  /// Samples made by the last enter() or step(); they are numbered on and on, from 0. What travels unchanged
+  /// keeps its number.
+  const std::vector<Sample>& new_samples() const { return samples_; }
 
   std::int64_t transfers_done(int rank) const { return ranks_[static_cast<std::size_t>(rank)].received; }
 
@@ -122,7 +129,9 @@ class Mover {
     std::uint32_t transfer = 0, coll = 0;
     std::uint64_t lane = 0;
     std::uint32_t epoch = 0;  // of the link when it began
-    bool served = false;      // its port is reserved: the next send has its turn
+    std::uint32_t sample = kNoTransfer;
+    DType dtype = DType::Float32;  // of what was sent
+    bool served = false;           // its port is reserved: the next send has its turn
   };
   struct Lane {                          // one connection and channel
     std::vector<std::uint32_t> arrived;  // message ids, in order, from `first`
@@ -140,11 +149,12 @@ class Mover {
     MoveCall call;
     std::int64_t entered = 0, stopped_at = -1, last_left = 0, received = 0;
     std::uint32_t sends_left = 0, receives_left = 0, last_step = 0;
-    std::vector<std::uint8_t> done;       // per receive of its program
-    std::vector<std::uint8_t> sending;    // per send: kHasData, kHasTurn
-    std::vector<std::uint32_t> incoming;  // per receive: the message that it takes
-    std::vector<std::uint32_t> early;     // receives that came before the one into the same chunk
-    std::vector<std::uint32_t> gates;     // per channel and loop: receives still to come
+    std::vector<std::uint8_t> done;           // per receive of its program
+    std::vector<std::uint8_t> sending;        // per send: kHasData, kHasTurn
+    std::vector<std::uint32_t> incoming;      // per receive: the message that it takes
+    std::vector<std::uint32_t> early;         // receives that came before the one into the same chunk
+    std::vector<std::uint32_t> chunk_sample;  // per chunk: the sample of what it holds
+    std::vector<std::uint32_t> gates;         // per channel and loop: receives still to come
   };
   struct Link {
     LinkChange change;
@@ -202,6 +212,7 @@ class Mover {
   std::uint64_t next_id_ = 0;
   std::vector<MoveNote> notes_;
   std::vector<Sample> samples_;
+  std::uint32_t next_sample_ = 0;
 };
 
 }  // namespace ringside::sim

@@ -30,12 +30,29 @@ void emit_nan(Simulator& sim, int r, const Found& found) {
   sim.emit(Source::rank(r), EventType::NanFound, e);
 }
 
+/// A floating number whose exponent bits are all set is an infinity or a NaN.
+template <class Word>
+bool finite_words(const Tensor& tensor, Word exponent) {
+  bool bad = false;
+  for (const Word word : tensor.as<Word>()) bad |= (word & exponent) == exponent;
+  return !bad;
+}
+
 }  // namespace
 
 bool all_finite(const Tensor& tensor) {
-  if (!is_floating(tensor.dtype)) return true;
-  const Sample sample = sample_of(tensor);
-  return sample.nan_count == 0 && sample.inf_count == 0;
+  switch (tensor.dtype) {
+    case DType::Float64:
+      return finite_words<std::uint64_t>(tensor, 0x7FF0000000000000ULL);
+    case DType::Float32:
+      return finite_words<std::uint32_t>(tensor, 0x7F800000U);
+    case DType::Float16:
+      return finite_words<std::uint16_t>(tensor, 0x7C00U);
+    case DType::BFloat16:
+      return finite_words<std::uint16_t>(tensor, 0x7F80U);
+    default:
+      return true;
+  }
 }
 
 void spread_bad_weights(Simulator& sim, int r) {

@@ -40,7 +40,7 @@ void remote_error(Simulator& sim, int r, std::string_view last_error) {
   const std::string text = nccl_remote_error(last_error);
   error_event(sim, r, "nccl", kNcclRemoteError, text);
   const std::int64_t at = poll_tick(r, sim.now + 1);
-  log_rank(sim, r, watchdog_error(printer(sim, r), at, text));
+  sim.rank(r).last_words = watchdog_error(printer(sim, r), at, text);
   Event e;
   e.comm = {sim.comm, sim.world(), kNone};
   sim.emit(Source::rank(r), EventType::CommAbort, e);

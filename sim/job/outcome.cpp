@@ -38,8 +38,18 @@ bool results_are_wrong(Simulator& sim, std::uint32_t coll) {
   return false;
 }
 
+bool results_differ(const Simulator& sim) {
+  if (sim.scenario->collective.collective != Collective::AllReduce) return false;
+  for (const auto& result : sim.results)
+    if (result != nullptr && sim.results.front() != nullptr && result->data != sim.results.front()->data)
+      return true;
+  return false;
+}
+
 bool weights_differ(const Simulator& sim) {
   if (!sim.with_numbers || !calls_collectives(sim)) return false;
+  if (!shows_weights(sim)) return results_differ(sim);
+
   const auto digest = [&](int r) {
     return sim.network.enabled() ? sim.network.digest(r) : sim.rank(r).updates;
   };

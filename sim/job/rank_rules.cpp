@@ -133,16 +133,17 @@ void apply_update(Simulator& sim, int r) {
   if (!sim.with_numbers || rank.grad == nullptr) return;
   if (!rank.skip_update) {
     if (sim.network.enabled()) sim.network.update(r, *rank.grad);
-    rank.updates = mix64(rank.updates + mix64(digest_of(rank.grad->dtype, rank.grad->data)));
-    rank.weights_bad = rank.weights_bad || !all_finite(*rank.grad);
+    if (!all_finite(*rank.grad)) {
+      spoil_all_weights(rank);
+    } else if (!rank.weights_bad && shows_weights(sim)) {
+      rank.updates = mix64(rank.updates + mix64(digest_of(rank.grad->dtype, rank.grad->data)));
+    }
   }
   spoil_weights(sim, r);
 }
 
 void show_weights(Simulator& sim, int r) {
-  const TrainingSpec& training = sim.scenario->training;
-  if (!sim.with_numbers) return;
-  if (!sim.network.enabled() && training.steps == 1 && training.optimizer_ns == 0) return;
+  if (!sim.with_numbers || !shows_weights(sim)) return;
   Event e;
   e.weights = {sim.rank(r).step, sim.network.enabled() ? sim.network.digest(r) : sim.rank(r).updates};
   sim.emit(Source::rank(r), EventType::Weights, e);
@@ -231,6 +232,18 @@ void start_training(Simulator& sim, int r) {
 }
 
 }  // namespace
+
+void spoil_all_weights(Rank& rank) {
+  constexpr std::uint64_t kNotANumber = 0x7FF8000000000000ULL;
+  rank.weights_bad = true;
+  rank.updates = kNotANumber;
+}
+
+/// A single step without an optimizer is an AllReduce, not a training: it has no weights.
+bool shows_weights(const Simulator& sim) {
+  const TrainingSpec& training = sim.scenario->training;
+  return sim.network.enabled() || training.steps > 1 || training.optimizer_ns > 0;
+}
 
 /// Process ids look like those of one launch: in order on each node.
 std::int64_t pid_of(const Simulator& sim, int r) {

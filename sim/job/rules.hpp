@@ -11,6 +11,9 @@
 namespace ringside::sim {
 
 // rank_rules.cpp: a rank's way through its training steps.
+bool shows_weights(const Simulator& sim);
+/// A number that is not finite went into the weights: after one step none is left.
+void spoil_all_weights(Rank& rank);
 std::int64_t pid_of(const Simulator& sim, int r);
 void on_start(Simulator& sim, int r);
 void next_step(Simulator& sim, int r);

@@ -49,8 +49,8 @@ std::string_view to_word(Outcome outcome) {
 Simulation Simulator::finish() && {
   Simulation result;
   for (CollectiveOutcome& one : outcomes) count_bytes(*this, one);
-  if (!results.empty()) outcomes[result_coll].result = std::move(results);
   judge(*this);
+  if (!results.empty()) outcomes[result_coll].result = std::move(results);
   result.time_ns = last_thing;
   result.outcome = outcome;
   result.collectives = std::move(outcomes);

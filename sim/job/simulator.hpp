@@ -121,6 +121,7 @@ struct Rank {
   std::int32_t exit_code = 0;
   bool by_signal = false;
   std::int64_t exited_at = -1;
+  std::vector<std::string> last_words;     // what it prints just before it ends
   std::int64_t watchdog_at = -1;           // when its watchdog looks next; -1 = nothing to watch
   std::vector<std::int32_t> gone_peers;    // connections that are closed
   std::vector<std::int32_t> silent_peers;  // dead behind an RDMA connection: only a send finds out
@@ -177,6 +178,7 @@ class Simulator {
   bool with_numbers = false;      // real tensors move
   bool with_ring_steps = false;
   Mover mover;
+  std::vector<std::uint32_t> sample_ids;  // the mover's samples in the trace's pool
   TimedPlane timed;
   std::vector<std::shared_ptr<const Tensor>> inputs;
   std::map<std::tuple<Collective, DType, std::int64_t>, std::shared_ptr<const Program>> programs;

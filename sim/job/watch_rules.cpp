@@ -50,7 +50,11 @@ void nccl_expired(Simulator& sim, int r) {
   const std::string text = watchdog_timeout(who, sim.now, work);
   emit_expired(sim, r, text);
   log_rank(sim, r, text);
-  log_rank(sim, r, watchdog_aftermath(who, sim.now, work));
+  std::vector<std::string> lines = watchdog_aftermath(who, sim.now, work);
+  constexpr std::size_t kAtOnce = 3;  // the rest comes when the dump is written
+  sim.rank(r).last_words.assign(lines.begin() + kAtOnce, lines.end());
+  lines.resize(kAtOnce);
+  log_rank(sim, r, lines);
   Event e;
   e.comm = {sim.comm, sim.world(), kNone};
   sim.emit(Source::rank(r), EventType::CommAbort, e);
