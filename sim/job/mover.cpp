@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <utility>
 
 #include "sim/base/check.hpp"
 #include "sim/tensor/reduce.hpp"
@@ -23,12 +24,6 @@ std::int32_t lane_src(std::uint64_t lane) {
 }
 std::uint64_t link_key(std::int32_t src, std::int32_t dst) {
   return static_cast<std::uint64_t>(src) << 32 | static_cast<std::uint32_t>(dst);
-}
-
-std::uint64_t lane_of(const Program& program, std::uint32_t transfer) {
-  const Transfer& x = program.schedule.transfers[transfer];
-  const Chunk& chunk = program.schedule.chunks.chunks[x.to_chunk];
-  return lane_key(x.src, x.dst, chunk.channel);
 }
 
 template <class T>
@@ -106,6 +101,13 @@ void link_rank(Program& program, std::size_t rank, std::vector<std::uint32_t>& l
 
 }  // namespace
 
+std::uint64_t Mover::lane_of(const Program& program, std::uint32_t transfer) const {
+  const Transfer& x = program.schedule.transfers[transfer];
+  const Chunk& chunk = program.schedule.chunks.chunks[x.to_chunk];
+  const unsigned kind = by_kind_ ? static_cast<unsigned>(program.schedule.collective) : 0u;
+  return lane_key(x.src, x.dst, static_cast<std::uint16_t>(kind << 8 | chunk.channel));
+}
+
 std::shared_ptr<const Program> make_program(Schedule schedule) {
   auto program = std::make_shared<Program>();
   program->schedule = std::move(schedule);
@@ -130,8 +132,13 @@ std::shared_ptr<const Program> make_program(Schedule schedule) {
   return program;
 }
 
-Mover::Mover(const Topology& topology, std::int64_t reduce_ns, SizeCheck check, bool with_samples)
-    : topology_(topology), reduce_ns_(reduce_ns), check_(check), with_samples_(with_samples) {
+Mover::Mover(const Topology& topology, std::int64_t reduce_ns, SizeCheck check, bool by_kind,
+             bool with_samples)
+    : topology_(topology),
+      reduce_ns_(reduce_ns),
+      check_(check),
+      by_kind_(by_kind),
+      with_samples_(with_samples) {
   const auto world = static_cast<std::size_t>(topology.world_size);
   ranks_.resize(world);
   egress_free_.resize(world);
@@ -167,6 +174,7 @@ const std::vector<MoveNote>& Mover::enter(int rank, std::int64_t t, MoveCall cal
   state.done.assign(receives.size(), 0);
   state.incoming.assign(receives.size(), 0);
   state.early.clear();
+  state.waited_for = kNoTransfer;
   state.chunk_sample.assign(program.schedule.chunks.chunks.size(), kNoTransfer);
   state.gates.assign(std::size_t{program.schedule.chunks.channels} * program.loops, 0);
   const auto& chunks = program.schedule.chunks.chunks;
@@ -186,7 +194,7 @@ const std::vector<MoveNote>& Mover::enter(int rank, std::int64_t t, MoveCall cal
   }
   for (const std::uint64_t key : lanes) {
     match(key, t);
-    note_wait(key, t);
+    expect_wait(key, t);
   }
   settle(rank, t);
   return notes_;
@@ -311,6 +319,9 @@ const std::vector<MoveNote>& Mover::step() {
       break;
     case ItemKind::Done:
       on_done(item);
+      break;
+    case ItemKind::Wait:
+      on_wait(item);
       break;
     case ItemKind::Finish:
       on_finish(item);
@@ -479,7 +490,7 @@ void Mover::on_done(const Item& item) {
     release(item.rank, program.unlocked[i], item.t);
   pass_gate(item.rank, program.schedule.chunks.chunks[x.to_chunk], item.t);
   retry_early(state, item.rank, item.t);
-  note_wait(key, item.t);
+  expect_wait(key, item.t);
   settle(item.rank, item.t);
 }
 
@@ -549,21 +560,29 @@ void Mover::on_finish(const Item& item) {
   notes_.push_back(note);
 }
 
-void Mover::note_wait(std::uint64_t key, std::int64_t t) {
+/// If nothing is there for the receiver when everything else of this moment has happened, it waits.
+void Mover::expect_wait(std::uint64_t key, std::int64_t t) {
   const Lane& lane = lanes_[key];
   if (lane.cursor >= lane.expected.size() || lane.first < lane.arrived.size()) return;
-  const RankState& state = rank_state(lane_dst(key));
-  const std::uint32_t transfer = lane.expected[lane.cursor];
-  const Schedule& schedule = state.call.program->schedule;
+  push(t, ItemKind::Wait, lane_dst(key), lane.expected[lane.cursor]);
+}
+
+void Mover::on_wait(const Item& item) {
+  RankState& state = rank_state(item.rank);
+  if (!state.in_call || state.stopped_at >= 0) return;
+  const Program& program = *state.call.program;
+  const Transfer& x = program.schedule.transfers[item.what];
+  const Lane& lane = lanes_[lane_of(program, item.what)];
+  if (lane.cursor >= lane.expected.size() || lane.expected[lane.cursor] != item.what) return;
+  if (std::exchange(state.waited_for, item.what) == item.what) return;
   MoveNote note;
   note.kind = MoveNote::Kind::Wait;
-  note.t = t;
-  note.rank = lane_dst(key);
-  note.peer = lane_src(key);
-  note.transfer = transfer;
+  note.t = item.t;
+  note.rank = item.rank;
+  note.peer = x.src;
+  note.transfer = item.what;
   note.coll = state.call.coll;
-  note.bytes =
-      schedule.chunks.chunks[schedule.transfers[transfer].to_chunk].count * size_of(state.call.buffer.dtype);
+  note.bytes = program.schedule.chunks.chunks[x.to_chunk].count * size_of(state.call.buffer.dtype);
   note.in_flight = lane.on_the_way > 0;
   notes_.push_back(note);
 }

@@ -81,7 +81,8 @@ struct LinkChange {
 class Mover {
  public:
   Mover() = default;
-  Mover(const Topology& topology, std::int64_t reduce_ns, SizeCheck check, bool with_samples);
+  /// `by_kind`: messages of different collectives never meet, as with MPI's tags.
+  Mover(const Topology& topology, std::int64_t reduce_ns, SizeCheck check, bool by_kind, bool with_samples);
 
   /// The rank enters a call at time t. It must not be in another one. Notes as of step().
   const std::vector<MoveNote>& enter(int rank, std::int64_t t, MoveCall call);
@@ -150,6 +151,7 @@ class Mover {
     std::int64_t entered = 0, stopped_at = -1, last_left = 0, received = 0;
     std::uint32_t sends_left = 0, receives_left = 0, last_step = 0;
     std::vector<std::uint8_t> done;           // per receive of its program
+    std::uint32_t waited_for = kNoTransfer;   // the receive of its last wait note
     std::vector<std::uint8_t> sending;        // per send: kHasData, kHasTurn
     std::vector<std::uint32_t> incoming;      // per receive: the message that it takes
     std::vector<std::uint32_t> early;         // receives that came before the one into the same chunk
@@ -161,7 +163,14 @@ class Mover {
     std::uint32_t epoch = 0;          // counts the times it went down
     std::vector<std::uint32_t> held;  // messages that wait for it to come back
   };
-  enum class ItemKind : std::uint8_t { Arrive, Done, Ready, Begin, Finish };  // in this order at equal times
+  enum class ItemKind : std::uint8_t {
+    Arrive,
+    Done,
+    Ready,
+    Begin,
+    Wait,
+    Finish
+  };  // in this order at equal times
   struct Item {
     std::int64_t t;
     std::uint64_t id;  // Ready: the transfer, so that ties go as in the executor; else by insertion
@@ -189,10 +198,12 @@ class Mover {
   void take_in(RankState& state, int rank, std::uint32_t transfer, std::int64_t t);
   void retry_early(RankState& state, int rank, std::int64_t t);
   void settle(int rank, std::int64_t t);
-  void note_wait(std::uint64_t lane, std::int64_t t);
+  void expect_wait(std::uint64_t lane, std::int64_t t);
+  void on_wait(const Item& item);
   std::uint32_t add_sample(DType dtype, std::span<const std::byte> data);
   std::uint32_t new_message(Message message);
   std::int64_t wire(int from, int to, std::int64_t bytes) const;
+  std::uint64_t lane_of(const Program& program, std::uint32_t transfer) const;
   bool after_is_done(const RankState& state, std::uint32_t transfer) const;
   RankState& rank_state(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   const RankState& rank_state(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
@@ -200,7 +211,7 @@ class Mover {
   Topology topology_;
   std::int64_t reduce_ns_ = 0;
   SizeCheck check_ = SizeCheck::None;
-  bool with_samples_ = false;
+  bool by_kind_ = false, with_samples_ = false;
   std::vector<RankState> ranks_;
   std::vector<std::int64_t> egress_free_, ingress_free_;
   std::vector<Message> messages_;

@@ -39,6 +39,15 @@ std::vector<std::int32_t> neighbours_of(const Scenario& job, int r) {
   return all;
 }
 
+/// About how many events will come; a job that ends early leaves the room untouched.
+std::size_t expected_events(const Scenario& job, bool ring_steps) {
+  constexpr std::int64_t kMost = 16'000'000;
+  const std::int64_t n = job.world_size();
+  const std::int64_t per_rank = job.training.steps * (10 + 4 * job.training.buckets);
+  const std::int64_t transfers = 2 * n * (n - 1) * job.collective.channels * collectives_of(job);
+  return static_cast<std::size_t>(std::min(kMost, n * per_rank + (ring_steps ? 4 * transfers : 0)));
+}
+
 TraceHeader header_of(const Scenario& job, bool ring_steps) {
   TraceHeader header;
   header.source = "simulator";
@@ -47,7 +56,10 @@ TraceHeader header_of(const Scenario& job, bool ring_steps) {
   header.title = job.title;
   header.seed = job.seed;
   header.detail = ring_steps ? Detail::Chunks : Detail::Ranks;
-  header.scenario_toml = to_toml(job);
+  constexpr std::int64_t kMaxNumbersInHeader = 65'536;
+  const bool lists = job.tensor.values == ValueSource::List;
+  if (!lists || job.tensor.shape.count() * job.world_size() <= kMaxNumbersInHeader)
+    header.scenario_toml = to_toml(job);
   return header;
 }
 
@@ -63,6 +75,7 @@ Simulator::Simulator(std::shared_ptr<const Scenario> job, const std::vector<Comm
   with_numbers = s.tensor.values != ValueSource::None || s.training.network.enabled;
   with_ring_steps = shows_ring_steps(s);
   trace.header = header_of(s, with_ring_steps);
+  trace.reserve(expected_events(s, with_ring_steps));
   comm = trace.intern("world");
   if (s.training.network.enabled)
     network = Network(s.training.network, s.seed, world());
@@ -70,7 +83,8 @@ Simulator::Simulator(std::shared_ptr<const Scenario> job, const std::vector<Comm
     inputs = make_inputs(s);
   const SizeCheck check = s.stack.library == Library::Nccl ? SizeCheck::None : SizeCheck::RefuseLonger;
   if (with_numbers)
-    mover = Mover(s.cluster.topology, s.collective.reduce_ns, check, with_ring_steps);
+    mover = Mover(s.cluster.topology, s.collective.reduce_ns, check, s.stack.library == Library::Mpi,
+                  with_ring_steps);
   else
     timed = TimedPlane(s.cluster.topology, s.schedule_request(), s.collective.reduce_ns);
   for (int r = 0; r < world(); ++r) push(0, ItemKind::Start, r);

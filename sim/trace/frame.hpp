@@ -40,7 +40,8 @@ struct RankFrame {
   bool in_phase = false;
   bool poisoned = false;  // NaN known in its numbers
   bool by_signal = false;
-  std::int32_t step = 0;  // training step, 0 before the first
+  bool needs_chunk = false;  // inside a collective, and what it has to receive next is not there
+  std::int32_t step = 0;     // training step, 0 before the first
   std::int64_t phase_since = 0;
   std::int64_t waiting_since = -1;  // in a collective that has not started moving here; -1 = not waiting
   std::int64_t last_heard = -1;     // time of its last event of any kind
@@ -122,6 +123,7 @@ struct Frame {
   CollectiveFrame collective;
   std::int64_t missing_events = 0;  // sum of the gaps in n so far
   std::int32_t step = 0;            // largest training step begun
+  std::int64_t last_beat = -1;      // time of the newest heartbeat of any rank
   StatusCounts counts() const;
 };
 

@@ -25,11 +25,14 @@ void Trace::append(const Event& event) {
     return std::tuple(e.t, e.src_kind, e.src_id, e.n);
   };
   const std::uint32_t index = id_of(events_.size());
+  const bool in_order =
+      order_.empty() || !(std::tuple(event.t, event.src_kind, event.src_id, event.n) < key(order_.back()));
   events_.push_back(event);
   end_time_ = std::max(end_time_, event.t);
-  std::uint32_t& next = next_n_[event.source()];
+  std::uint32_t& next = next_n(event.source());
   next = std::max(next, event.n + 1);
 
+  if (in_order) return order_.push_back(index);
   std::size_t at = order_.size();
   const std::size_t floor = at > kNearlySorted ? at - kNearlySorted : 0;
   while (at > floor && key(order_[at - 1]) > key(index)) --at;
@@ -38,9 +41,22 @@ void Trace::append(const Event& event) {
 }
 
 void Trace::emit(Event event) {
-  const auto found = next_n_.find(event.source());
-  event.n = found == next_n_.end() ? 0 : found->second;
+  event.n = next_n(event.source());
   append(event);
+}
+
+void Trace::reserve(std::size_t events) {
+  events_.reserve(events);
+  order_.reserve(events);
+}
+
+std::uint32_t& Trace::next_n(Source source) {
+  constexpr std::int32_t kNear = 1 << 21;  // more ranks than any scenario has
+  if (source.id < 0 || source.id >= kNear) return far_next_n_[source];
+  std::vector<std::uint32_t>& of_kind = next_n_.at(static_cast<std::size_t>(source.kind));
+  const auto id = static_cast<std::size_t>(source.id);
+  if (id >= of_kind.size()) of_kind.resize(id + 1);
+  return of_kind[id];
 }
 
 const std::vector<std::uint32_t>& Trace::order() const {

@@ -2,6 +2,7 @@
 // (simulator, live hub, file); everything else reads it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -76,6 +77,8 @@ class Trace {
   void append(const Event& event);
   /// Appends with the source's next n (producers).
   void emit(Event event);
+  /// Room for so many events: a producer that knows about how many come saves copies and memory.
+  void reserve(std::size_t events);
 
   /// Indices of all events sorted by (t, src, n): the order in which a Frame applies them. Appending keeps it
   /// up to date.
@@ -108,7 +111,10 @@ class Trace {
   mutable std::vector<std::uint32_t> order_;
   mutable bool order_sorted_ = true;  // false: too far out of order, sorted when next asked
   std::int64_t end_time_ = 0;
-  std::map<Source, std::uint32_t> next_n_;
+  /// The next n of each source: by kind and id, and a map for ids that only a hostile file would use.
+  std::uint32_t& next_n(Source source);
+  std::array<std::vector<std::uint32_t>, 5> next_n_;
+  std::map<Source, std::uint32_t> far_next_n_;
   std::vector<std::string> strings_;
   std::map<std::string, std::uint32_t, std::less<>> string_ids_;
   std::vector<Sample> samples_;
