@@ -59,13 +59,15 @@ std::string percent(double share) {
   return number(share * 100) + " %";
 }
 
-/// The rows that tell the level: all from 256 MiB on, but at least the last three from 1 MiB on.
+/// The rows that tell the level: all from 256 MiB on, but at least the last five from 1 MiB on. Fewer than
+/// three, all of them short messages, tell nothing.
 void find_level(const Comparison& compared, bool fitted, Shape& shape) {
   for (std::size_t i = compared.rows.size(); i-- > 0;) {
     const std::int64_t bytes = compared.rows[i].bytes;
-    if (bytes < kMiB || (bytes < 256 * kMiB && shape.level_rows.size() >= 3)) break;
+    if (bytes < kMiB || (bytes < 256 * kMiB && shape.level_rows.size() >= 5)) break;
     shape.level_rows.push_back(i);
   }
+  if (shape.level_rows.size() < 3 && compared.rows.back().bytes < 64 * kMiB) shape.level_rows.clear();
   if (shape.level_rows.empty()) return;
   std::vector<double> speed, busbw, judged;
   for (const std::size_t i : shape.level_rows) {
@@ -79,10 +81,8 @@ void find_level(const Comparison& compared, bool fitted, Shape& shape) {
   shape.level = median(speed);
   shape.level_busbw = median(busbw);
   shape.judged = median(judged);
-  const std::int64_t smallest = compared.rows[shape.level_rows.back()].bytes;
-  shape.level_limit = smallest >= 256 * kMiB  ? kLevelHuge
-                      : smallest >= 64 * kMiB ? kLevelLarge
-                                              : kLevelMiddle;
+  const std::int64_t typical = compared.rows[shape.level_rows[shape.level_rows.size() / 2]].bytes;
+  shape.level_limit = typical >= 256 * kMiB ? kLevelHuge : typical >= 64 * kMiB ? kLevelLarge : kLevelMiddle;
   if (!fitted) shape.level_limit = std::min(shape.level_limit, kLevelUnfitted);
 }
 
@@ -133,10 +133,15 @@ std::optional<HealthFinding> mid_size_collapse(const Comparison& compared, const
                            " times as long as they should, while large sizes reach " + percent(shape.level)};
 }
 
-std::optional<HealthFinding> ring_limited(const Shape& shape) {
-  if (!shape.switch_expected || shape.level >= 0.9 || shape.level_rows.empty()) return std::nullopt;
-  std::vector<double> ratios;
-  for (const std::size_t i : shape.level_rows) ratios.push_back(shape.ring_ratio[i]);
+/// Only from 1 GiB on, where ramps are over and both levels are known within a few percent.
+std::optional<HealthFinding> ring_limited(const Comparison& compared, const Shape& shape) {
+  std::vector<double> speed, ratios;
+  for (const std::size_t i : shape.level_rows) {
+    if (compared.rows[i].bytes < 1024 * kMiB) continue;
+    speed.push_back(shape.speed[i]);
+    ratios.push_back(shape.ring_ratio[i]);
+  }
+  if (!shape.switch_expected || speed.size() < 2 || median(speed) >= 0.9) return std::nullopt;
   const double ratio = median(ratios);
   if (ratio < 0.88 || ratio > 1.08) return std::nullopt;
   std::string why = number(shape.level_busbw) + " GB/s is what a ring reaches here";
@@ -220,7 +225,7 @@ void judge_latency(const Shape& shape, std::vector<HealthFinding>& causes) {
 }
 
 void judge(const Shape& shape, Comparison& compared) {
-  if (const auto ring = ring_limited(shape)) compared.causes.push_back(*ring);
+  if (const auto ring = ring_limited(compared, shape)) compared.causes.push_back(*ring);
   if (const auto large = large_size_collapse(compared)) compared.causes.push_back(*large);
   if (const auto mid = mid_size_collapse(compared, shape)) compared.causes.push_back(*mid);
   if (compared.causes.empty()) {
