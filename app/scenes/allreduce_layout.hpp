@@ -96,7 +96,7 @@ struct SumBox {
 };
 
 struct TileBox {
-  Rect box{};
+  Rect box{};  // w = 0: a sum lies over it
   CellContent content{};
   bool label = false, bar = false;
   Vec2 direction{};

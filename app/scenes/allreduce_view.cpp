@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "sim/tensor/reduce.hpp"
 
@@ -19,6 +20,8 @@ struct Moment {
   const sim::Frame& frame;
   const TransferTable& table;
   const ViewOptions& options;
+  std::multimap<std::pair<std::int32_t, std::uint32_t>, const sim::Flight*>
+      at{};  // (rank, chunk) -> from or to there
 };
 
 std::uint64_t bit(int rank) {
@@ -152,8 +155,11 @@ void set_ranks(RingView& view, const Moment& m) {
 
 /// The transfer that is being reduced into (rank, chunk) now, if any.
 const sim::Flight* adding_into(const Moment& m, int rank, std::uint32_t chunk) {
-  for (const sim::Flight& f : m.frame.collective.flights)
-    if (f.dst == rank && f.chunk == chunk && f.reduces && f.arrive >= 0 && f.arrive <= m.frame.t) return &f;
+  const auto [first, last] = m.at.equal_range({rank, chunk});
+  for (auto at = first; at != last; ++at) {
+    const sim::Flight& f = *at->second;
+    if (f.dst == rank && f.reduces && f.arrive >= 0 && f.arrive <= m.frame.t) return &f;
+  }
   return nullptr;
 }
 
@@ -183,8 +189,9 @@ CellView cell_in_transit(const RingView& view, const Moment& m, int rank, std::u
   out.contributions = cell.contributions;
   out.after_transfer = m.table.last_into(rank, index, m.frame.t);
   out.poisoned = cell.poisoned != 0;
-  for (const sim::Flight& f : m.frame.collective.flights)  // begun at this very moment: not yet
-    if (f.chunk == index && (f.src == rank || f.dst == rank) && !has_left(f, m.frame.t))
+  const auto [first, last] = m.at.equal_range({rank, index});
+  for (auto at = first; at != last; ++at)  // begun at this very moment: not yet
+    if (!has_left(*at->second, m.frame.t))
       out.state = rest_before(m, rank, index, std::popcount(cell.contributions), view.world);
   std::uint32_t sample = cell.working;
   if (const sim::Flight* f = adding_into(m, rank, index)) {
@@ -300,30 +307,28 @@ SumView make_sum(const RingView& view, const Moment& m, const TransferRecord& r,
 
 void set_sums(RingView& view, const Moment& m) {
   const std::int64_t t = m.frame.t;
-  std::map<std::pair<int, int>, const TransferRecord*> last_on_link;
-  for (const TransferRecord& r : m.table.all())
-    if (view.info.chunks.chunks[r.chunk].count > 0 && r.start >= 0 && r.start < t)
-      last_on_link[{r.src, r.dst}] = &r;
-  std::uint32_t newest = 0;
-  for (const auto& [link, r] : last_on_link) {
+  std::map<std::pair<int, int>, const TransferRecord*> arrived, last;  // the latest on each link
+  for (const TransferRecord& r : m.table.all()) {
+    if (view.info.chunks.chunks[r.chunk].count == 0 || r.start < 0 || r.start >= t) continue;
+    last[{r.src, r.dst}] = &r;
+    if (r.reduces && r.arrive >= 0 && r.arrive <= t) arrived[{r.src, r.dst}] = &r;
+  }
+  for (const auto& [link, r] : last) {
     if (r->sample == kNone) continue;
     const sim::Sample& sample = m.trace.sample(r->sample);
     if (sample.nan_count + sample.inf_count > 0) view.poisoned_links.push_back(link);
   }
-  for (const auto& [link, r] : last_on_link)
-    if (r->reduces && r->arrive >= 0 && r->arrive <= t) newest = std::max(newest, r->step);
-  for (const auto& [link, r] : last_on_link) {
-    if (!r->reduces || r->arrive < 0 || r->arrive > t || link_is_used(view, r->src, r->dst)) continue;
+  for (const auto& [link, r] : arrived) {
     const bool hot = r->done < 0 || t < r->done;
-    if (!hot && !view.ring && (r->step != newest || r->step != view.ring_step)) continue;
-    if (!hot && view.done) continue;
+    // The last sums stay on their links until those are used again or others move on.
+    if (!hot && (view.done || r->step != view.ring_step || link_is_used(view, r->src, r->dst))) continue;
     const CellView& cell = view.cell(r->dst, view.shown(r->chunk));
     const bool still_here = cell.after_transfer == index_of(m, *r) && cell.state != CellState::PassedOn &&
                             cell.state != CellState::Arriving;
     if (!hot && !still_here && !m.options.tensor) continue;
     view.sums.push_back(make_sum(view, m, *r, hot));
-    view.ranks[static_cast<std::size_t>(r->dst)].activities.insert(
-        view.ranks[static_cast<std::size_t>(r->dst)].activities.begin(), {Doing::Adds, r->chunk});
+    auto& activities = view.ranks[static_cast<std::size_t>(r->dst)].activities;
+    activities.insert(activities.begin(), {Doing::Adds, r->chunk});
   }
   std::stable_sort(view.sums.begin(), view.sums.end(),
                    [](const SumView& a, const SumView& b) { return a.hot > b.hot; });
@@ -418,7 +423,11 @@ RingView make_view(const sim::Trace& trace, const sim::Frame& frame, const Trans
     view.now = now_sentences(view);
     return view;
   }
-  const Moment m{trace, frame, table, options};
+  Moment m{trace, frame, table, options};
+  for (const sim::Flight& f : frame.collective.flights) {
+    m.at.emplace(std::pair(f.src, f.chunk), &f);
+    m.at.emplace(std::pair(f.dst, f.chunk), &f);
+  }
   set_facts(view, m);
   set_ranks(view, m);
   set_progress(view, m);
