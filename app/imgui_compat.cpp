@@ -78,6 +78,10 @@ void upload_glyphs(Fonts&, TextureUpload) {}
 
 void font_texture_changed() {}
 
+void pretend_renderer() {
+  ImGui::GetIO().BackendFlags |= ImGuiBackendFlags_RendererHasTextures;
+}
+
 void acknowledge_textures() {
   for (ImTextureData* texture : ImGui::GetPlatformIO().Textures)
     if (texture->Status != ImTextureStatus_OK) {
@@ -150,6 +154,8 @@ void font_texture_changed() {
   ImGui_ImplOpenGL3_DestroyFontsTexture();
   ImGui_ImplOpenGL3_CreateFontsTexture();
 }
+
+void pretend_renderer() {}
 
 void acknowledge_textures() {}
 

@@ -37,7 +37,8 @@ void upload_glyphs(Fonts& fonts, TextureUpload upload);
 void font_texture_changed();
 /// "1.86"
 const char* imgui_version();
-/// For tests without a renderer: pretends that all textures are uploaded.
+/// For tests without a renderer: what a renderer would say it can do, and then that it has uploaded all textures.
+void pretend_renderer();
 void acknowledge_textures();
 
 /// Input, as the platform or a test gives it.

@@ -3,13 +3,40 @@
 #include <backends/imgui_impl_glfw.h>
 #include <backends/imgui_impl_opengl3.h>
 
+#include <cmath>
 #include <utility>
+#include <vector>
 
 #include "app/platform/gl.hpp"
 #include "app/platform/platform.hpp"
 
 namespace ringside::app {
 namespace {
+
+/// The logo as pixels: a ring, one chunk crossing it. 4 × 4 samples a pixel.
+std::vector<std::uint8_t> icon_pixels(int size) {
+  std::vector<std::uint8_t> rgba(static_cast<std::size_t>(size) * static_cast<std::size_t>(size) * 4);
+  const auto inside = [](float x, float y) {  // in units of the icon, -0.5 … 0.5
+    const float chunk_x = x - .26f, chunk_y = y + .26f, r = std::hypot(x, y);
+    const bool chunk = std::fabs(chunk_x) < .2f && std::fabs(chunk_y) < .2f;
+    const bool gap = std::fabs(chunk_x) < .25f && std::fabs(chunk_y) < .25f;
+    return chunk || (!gap && std::fabs(r - .36f) < .05f);
+  };
+  for (int y = 0; y < size; ++y)
+    for (int x = 0; x < size; ++x) {
+      int hits = 0;
+      for (int s = 0; s < 16; ++s)
+        hits += inside((static_cast<float>(x) + (static_cast<float>(s % 4) + .5f) / 4) / static_cast<float>(size) - .5f,
+                       (static_cast<float>(y) + (static_cast<float>(s / 4) + .5f) / 4) / static_cast<float>(size) - .5f);
+      const Color c = mix(dark_theme().panel, dark_theme().t1, static_cast<float>(hits) / 16);
+      std::uint8_t* p = rgba.data() + (static_cast<std::size_t>(y) * static_cast<std::size_t>(size) + static_cast<std::size_t>(x)) * 4;
+      p[0] = c.r;
+      p[1] = c.g;
+      p[2] = c.b;
+      p[3] = 255;
+    }
+  return rgba;
+}
 
 class Window final : public Platform {
  public:
@@ -26,6 +53,9 @@ class Window final : public Platform {
     window_ = glfwCreateWindow(options.width, options.height, options.title.c_str(), nullptr, nullptr);
     if (window_ == nullptr) return sim::Error{.what = "no window with OpenGL 3.3 can be opened"};
     glfwSetWindowSizeLimits(window_, 800, 450, GLFW_DONT_CARE, GLFW_DONT_CARE);
+    std::vector<std::uint8_t> small = icon_pixels(32), large = icon_pixels(64);
+    const GLFWimage icons[2] = {{32, 32, small.data()}, {64, 64, large.data()}};
+    glfwSetWindowIcon(window_, 2, icons);
     glfwMakeContextCurrent(window_);
     glfwSwapInterval(1);
     glfwSetWindowUserPointer(window_, this);

@@ -61,7 +61,7 @@ void draw_hero(Canvas& c, Vec2 center, float radius, float s) {
 
 void picture_learn(Canvas& c, Rect box) {
   const Theme& t = c.theme();
-  const float k = std::min((box.h - 8) / 3, box.w / 8.6f), g = 3, base = box.bottom();
+  const float k = std::min((box.h - 8) / 3, box.w / 9.3f), g = 3, base = box.bottom();
   const auto square = [&](float x, float y, const std::string& value, bool hot = false) {
     c.rect({x, y - k, k - g, k - g}, {.fill = hot ? t.t1 : t.raised, .radius = 3});
     c.text({x + (k - g) / 2, y - k + (k - g) / 2}, value,

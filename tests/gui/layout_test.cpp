@@ -22,7 +22,7 @@ TEST_P(EveryScene, FitsAtEveryMoment) {
     h.open(file);
     for (const SceneEntry& entry : scene_table()) {
       h.session().scene_id = entry.id;
-      for (const double share : {0.0, 0.21, 0.34, 1.0}) {
+      for (const double share : {0.0, 0.21, 0.34, 0.5, 0.73, 1.0}) {
         h.session().playhead().t =
             static_cast<std::int64_t>(share * static_cast<double>(h.session().end_time()));
         h.frames(2);
