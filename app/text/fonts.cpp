@@ -48,10 +48,10 @@ FoundFile match_font(FcConfig* config, const char* pattern_text, char32_t must_h
 
 // The design's fonts first; what fontconfig finds best otherwise.
 constexpr const char* kPatterns[kFaceCount] = {
-    "NanumSquare,NanumGothic,Noto Sans CJK KR,sans:regular:lang=ko",
-    "NanumSquare,NanumGothic,Noto Sans CJK KR,sans:bold:lang=ko",
-    "NanumGothicCoding,D2Coding,Noto Sans Mono CJK KR,monospace:regular",
-    "NanumGothicCoding,D2Coding,Noto Sans Mono CJK KR,monospace:bold",
+    "NanumSquare,NanumGothic,Noto Sans CJK KR,Noto Sans,DejaVu Sans,sans:regular:lang=ko",
+    "NanumSquare,NanumGothic,Noto Sans CJK KR,Noto Sans,DejaVu Sans,sans:bold:lang=ko",
+    "NanumGothicCoding,D2Coding,Noto Sans Mono CJK KR,DejaVu Sans Mono,monospace:regular",
+    "NanumGothicCoding,D2Coding,Noto Sans Mono CJK KR,DejaVu Sans Mono,monospace:bold",
 };
 
 }  // namespace
