@@ -79,7 +79,8 @@ void upload_glyphs(Fonts&, TextureUpload) {}
 void font_texture_changed() {}
 
 void pretend_renderer() {
-  ImGui::GetIO().BackendFlags |= ImGuiBackendFlags_RendererHasTextures;
+  ImGui::GetIO().BackendFlags |=
+      ImGuiBackendFlags_RendererHasTextures | ImGuiBackendFlags_RendererHasVtxOffset;
 }
 
 void acknowledge_textures() {
@@ -155,7 +156,9 @@ void font_texture_changed() {
   ImGui_ImplOpenGL3_CreateFontsTexture();
 }
 
-void pretend_renderer() {}
+void pretend_renderer() {
+  ImGui::GetIO().BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;  // more than 65,536 vertices a list
+}
 
 void acknowledge_textures() {}
 

@@ -26,10 +26,13 @@ std::vector<std::uint8_t> icon_pixels(int size) {
     for (int x = 0; x < size; ++x) {
       int hits = 0;
       for (int s = 0; s < 16; ++s)
-        hits += inside((static_cast<float>(x) + (static_cast<float>(s % 4) + .5f) / 4) / static_cast<float>(size) - .5f,
-                       (static_cast<float>(y) + (static_cast<float>(s / 4) + .5f) / 4) / static_cast<float>(size) - .5f);
+        hits += inside(
+            (static_cast<float>(x) + (static_cast<float>(s % 4) + .5f) / 4) / static_cast<float>(size) - .5f,
+            (static_cast<float>(y) + (static_cast<float>(s / 4) + .5f) / 4) / static_cast<float>(size) - .5f);
       const Color c = mix(dark_theme().panel, dark_theme().t1, static_cast<float>(hits) / 16);
-      std::uint8_t* p = rgba.data() + (static_cast<std::size_t>(y) * static_cast<std::size_t>(size) + static_cast<std::size_t>(x)) * 4;
+      std::uint8_t* p =
+          rgba.data() +
+          (static_cast<std::size_t>(y) * static_cast<std::size_t>(size) + static_cast<std::size_t>(x)) * 4;
       p[0] = c.r;
       p[1] = c.g;
       p[2] = c.b;

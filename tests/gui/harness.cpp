@@ -14,14 +14,7 @@ Harness::Harness(const HarnessOptions& options) : options_(options) {
   ImGuiIO& io = ImGui::GetIO();
   io.IniFilename = nullptr;
   io.DeltaTime = 1.0f / 60.0f;
-<<<<<<< HEAD
-  io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;  // as our renderer: more than 65,536 vertices a list
-#if IMGUI_VERSION_NUM >= 19198
-  if (!options.offscreen) io.BackendFlags |= ImGuiBackendFlags_RendererHasTextures;
-#endif
-=======
   if (!options.offscreen) compat::pretend_renderer();
->>>>>>> 61a15eb (Widgets tested alone; window icon; install rules)
   compat::use_test_key_codes();
   if (options.offscreen) {
     auto platform = open_offscreen({.width = options.width, .height = options.height});

@@ -1,5 +1,5 @@
-// Real pixels without a display (L2). With RINGSIDE_PICTURES=FOLDER the states that are hard to reach by --render are
-// written there as PNG, for a person to look at.
+// Real pixels without a display (L2). With RINGSIDE_PICTURES=FOLDER the states that are hard to reach by
+// --render are written there as PNG, for a person to look at.
 #include <cstdlib>
 
 #include "tests/gui/harness.hpp"

@@ -65,7 +65,8 @@ TEST(Session, EditsOfOneDragAreOneUndo) {
 TEST(Session, ScenariosWithFilesCanBeEditedToo) {
   Session session;
   ASSERT_TRUE(session.open_file(scenario_path("own-npy.toml")));
-  session.apply(action::EditScenario{"op", [](sim::Scenario& s) { s.collective.op = sim::ReduceOp::Max; }, {}});
+  session.apply(
+      action::EditScenario{"op", [](sim::Scenario& s) { s.collective.op = sim::ReduceOp::Max; }, {}});
   session.finish_simulation();
   EXPECT_EQ(session.scenario()->collective.op, sim::ReduceOp::Max);
   EXPECT_TRUE(session.notices.empty());

@@ -78,7 +78,8 @@ TEST_F(Widgets, AButtonClicksOnReleaseInsideOnly) {
 TEST_F(Widgets, ADisabledButtonDoesNothing) {
   int clicks = 0;
   click_at({150, 120}, [&] {
-    clicks += ui_.button("b", {100, 100, 120, 40}, "Fork", {.enabled = false, .explain = "A real run cannot be forked."});
+    clicks += ui_.button("b", {100, 100, 120, 40}, "Fork",
+                         {.enabled = false, .explain = "A real run cannot be forked."});
   });
   EXPECT_EQ(clicks, 0);
 }
@@ -111,7 +112,9 @@ TEST_F(Widgets, AFigureScalesItsHitAreas) {
 TEST_F(Widgets, ASliderDragsAndTakesArrows) {
   double value = 10;
   int changes = 0;
-  const auto content = [&] { changes += ui_.slider("s", {100, 100, 216, 30}, value, 1, 100, {.logarithmic = true}); };
+  const auto content = [&] {
+    changes += ui_.slider("s", {100, 100, 216, 30}, value, 1, 100, {.logarithmic = true});
+  };
   click_at({108 + 200, 115}, content);
   EXPECT_NEAR(value, 100, 1e-9);
   EXPECT_GT(changes, 0);
@@ -161,7 +164,8 @@ TEST_F(Widgets, EscapeLeavesTheNumberAlone) {
 }
 
 TEST_F(Widgets, AMenuChoosesByMouseAndByKeys) {
-  const std::vector<MenuItem> items = {{.label = "sum"}, {.label = "max"}, {.label = "nvls", .enabled = false}};
+  const std::vector<MenuItem> items = {
+      {.label = "sum"}, {.label = "max"}, {.label = "nvls", .enabled = false}};
   std::optional<int> chosen;
   int current = 0;
   const auto content = [&] {
