@@ -55,7 +55,7 @@ constexpr MessageForm kForms[] = {
      "node was low on resource: memory", "Kubernetes"},
     {FactKind::NodeFailed, Layer::Job, Role::Root, "NodeNotReady",
      R"((?:node/(?P<host>[\w.-]+).*)?NodeNotReady)", "Kubernetes"},
-    {FactKind::SchedOom, Layer::Slurm, Role::Root, "OOMKilled", "OOMKilled", "Kubernetes"},
+    {FactKind::SchedOom, Layer::Job, Role::Root, "OOMKilled", R"((?:[Pp]od[/ :"]+(?P<host>[\w.-]+\w).*)?OOMKilled)", "Kubernetes"},
     {FactKind::TaskEnded, Layer::Slurm, Role::Victim, "srun: error: ",
      R"(srun: error: (?P<host>[\w.-]+): tasks? (?P<named>[\d,\- ]+): (?P<name>Exited with exit code (?P<code>\d+)|.*))"},
     {FactKind::TimeLimit, Layer::Slurm, Role::Root, "DUE TO TIME LIMIT", "DUE TO TIME LIMIT", "time limit"},

@@ -91,6 +91,12 @@ std::optional<Finding> noise_after_success(const Case& c) {
       std::any_of(done.begin(), done.end(), [](const Fact* f) { return f->name == "scheduler"; });
   if (done.empty() && !all_left && !success) return std::nullopt;
   if (any_failure(c)) return std::nullopt;
+  // A process that was killed or raised something is no noise, wherever it stands.
+  for (const FactKind kind : {FactKind::ElasticEntry, FactKind::ElasticRoot, FactKind::ElasticFailed})
+    for (const Fact* fact : c.of(kind))
+      if (fact->code != -6 && fact->code != -15 && fact->code != 0) return std::nullopt;
+  for (const Fact* fact : c.of(FactKind::TaskEnded))
+    if (fact->name.rfind("Terminated", 0) != 0 && fact->name.rfind("Aborted", 0) != 0) return std::nullopt;
   std::vector<const Fact*> noise;
   for (const FactKind kind : kNoiseKinds)
     for (const Fact* fact : c.of(kind)) noise.push_back(fact);
@@ -269,8 +275,7 @@ std::optional<Finding> gloo_waits(const Case& c) {
       ended = ended || c.note(FactKind::EndOfData, rank) != nullptr;
       if (const Fact* last = c.last_words(rank)) finding.evidence.push_back(last);
     }
-    if (left)
-      finding.kind = DiagnosisKind::RankExitEarly;
+        if (left || left_with_zero(c, silent)) finding.kind = DiagnosisKind::RankExitEarly;
     else if (ended)
       finding.kind = DiagnosisKind::UnevenData;
     finding.confidence = silent.size() == 1 ? Confidence::Certain : Confidence::Likely;
@@ -324,6 +329,7 @@ std::optional<Finding> lost_connections(const Case& c) {
     for (const int rank : silent)
       if (c.note(FactKind::CleanExit, rank) != nullptr || c.note(FactKind::EndOfData, rank) != nullptr)
         left.push_back(rank);
+    if (left.empty() && left_with_zero(c, silent)) left = silent;
     finding.culprits = left.empty() ? silent : left;
     finding.kind = left.empty() ? DiagnosisKind::RankCrash : DiagnosisKind::RankExitEarly;
     finding.nodes = c.hosts_of(finding.culprits);

@@ -122,7 +122,9 @@ std::optional<Finding> host_memory(const Case& c) {
   }
   for (const Fact* fact : c.of(FactKind::SchedOom)) {
     finding.evidence.push_back(fact);
-    if (const int rank = fact->layer == Layer::Slurm ? -1 : c.rank(*fact); rank >= 0) ranks.insert(rank);
+    if (fact->layer == Layer::Slurm) continue;  // prints for the whole step
+    if (const int rank = c.rank(*fact); rank >= 0) ranks.insert(rank);
+    if (const std::string host = c.host(*fact); !host.empty()) hosts.insert(host);
   }
   const bool scheduler_said = !finding.evidence.empty();
   for (const Fact* fact : c.of(FactKind::TaskEnded)) {

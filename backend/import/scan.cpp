@@ -246,6 +246,9 @@ void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
       if (last.size() > kMaxCallsKept) last.pop_front();
       return;
     }
+    case FactKind::IbCompletion:
+      if (fact.code == 0) fact.code = 12;  // "transport retry count exceeded" of UCX
+      break;
     case FactKind::WrapperMismatch:
       read_fingerprints(text, fact);
       break;

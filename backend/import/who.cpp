@@ -66,7 +66,7 @@ void Who::collect_hosts(const Facts& facts) {
 void Who::read_file_names(const Facts& facts) {
   static const re2::RE2 kRank(R"((?i)(?:^|[^a-z])(?:global_?)?rank[_.-]?0*(\d{1,7})(?:[^\d]|$))");
   static const re2::RE2 kNumber(
-      R"((?i)^(?:(?:log|out|err|stdout|stderr|output|train)[_.-]?)?0*(\d{1,6})(?:\.(?:log|txt|out|err|gz|zst|stdout|stderr))*$|^(?:log|out|err|stdout|stderr)\.0*(\d{1,6})$)");
+      R"((?i)^(?:(?:log|out|err|stdout|stderr|output|train|worker|task|proc|process|job)[_.-]?)?0*(\d{1,6})(?:\.(?:log|txt|out|err|gz|zst|stdout|stderr))*$|^(?:log|out|err|stdout|stderr)\.0*(\d{1,6})$)");
   static const re2::RE2 kElastic(R"(attempt_\d+/(\d+)/std(?:err|out)\.log)");
   file_hosts_.resize(facts.files.size());
   file_ranks_.assign(facts.files.size(), -1);
