@@ -34,7 +34,8 @@ constexpr MessageForm kForms[] = {
     {FactKind::PeerClosed, Layer::Nccl, Role::Consequence, "Proxy Call to rank",
      R"(Proxy Call to rank (?P<local_rank>\d+) failed)", "proxy service"},
     {FactKind::PeerClosed, Layer::Mpi, Role::Victim, "Peer host: ", R"(Peer host:\s+(?P<peer>[\w.-]+))"},
-    {FactKind::PeerClosed, Layer::Mpi, Role::Victim, "unexpectedly disconnected", "peer process has unexpectedly disconnected", "disconnected"},
+    {FactKind::PeerClosed, Layer::Mpi, Role::Victim, "unexpectedly disconnected",
+     "peer process has unexpectedly disconnected", "disconnected"},
     // ---- TCPStore and rendezvous
     {FactKind::StoreUnreachable, Layer::Store, Role::Victim, "client socket has timed out",
      R"(client socket has timed out after (?P<value>\d+)m?s while trying to connect to \((?P<peer>[^,)]+), (?P<limit>\d+)\))",

@@ -10,7 +10,8 @@ constexpr MessageForm kForms[] = {
      R"(Got completion (?:from peer (?P<peer>[^<\s]+)<\d+> )?with (?:error |status=(?:\w+\()?)(?P<code>\d+)\)?.*?vendor[ _]err[ =](?P<limit>\d+)(?:.* hca (?P<name>[\w.-]+))?)"},
     {FactKind::IbCompletion, Layer::Ib, Role::Victim, "Got completion",
      R"(Got completion (?:from peer (?P<peer>[^<\s]+)<\d+> )?with (?:error |status=(?:\w+\()?)(?P<code>\d+))"},
-    {FactKind::IbCompletion, Layer::Ib, Role::Victim, "retry count exceeded", R"(retry count exceeded on (?P<name>[\w.-]+))"},
+    {FactKind::IbCompletion, Layer::Ib, Role::Victim, "retry count exceeded",
+     R"(retry count exceeded on (?P<name>[\w.-]+))"},
     {FactKind::IbSizeMismatch, Layer::Ib, Role::Names, "collective mismatch error",
      R"((?:peer (?P<peer>[^<\s]+)<\d+> )?collective mismatch error,? local size (?P<value>\d+) remote size (?P<limit>\d+))"},
     // ---- IB asynchronous events

@@ -281,11 +281,13 @@ std::optional<Finding> ib_completion(const Case& c) {
   const int code = finding.evidence.front()->code;
   const CodeMeaning& meaning = wc_meaning(code);
   const std::string adapter = adapters.size() == 1 ? ", always on " + *adapters.begin() : std::string();
-  const bool all_protection = std::all_of(finding.evidence.begin(), finding.evidence.end(), [](const Fact* f) { return f->code == 4; });
+  const bool all_protection = std::all_of(finding.evidence.begin(), finding.evidence.end(),
+                                          [](const Fact* f) { return f->code == 4; });
   if (all_protection || (protection && protection_hosts.size() <= 1)) {
     // A local protection error is a statement about the reporter's own machine, not about the way.
     finding.kind = DiagnosisKind::NetworkConfig;
-    if (protection_hosts.size() < c.who.hosts().size()) finding.nodes.assign(protection_hosts.begin(), protection_hosts.end());
+    if (protection_hosts.size() < c.who.hosts().size())
+      finding.nodes.assign(protection_hosts.begin(), protection_hosts.end());
     finding.confidence =
         protection_hosts.empty() || c.who.hosts().size() < 2 ? Confidence::Likely : Confidence::Certain;
     if (c.who.hosts().size() < 2) finding.nodes.clear();
@@ -308,20 +310,25 @@ std::optional<Finding> ib_completion(const Case& c) {
                   "at those who report.";
     return finding;
   }
-    if (partners.size() >= 3 && pairs.size() >= 2 && !c.has(FactKind::StepTime) && !c.has(FactKind::WatchdogTimeout)) {
+  if (partners.size() >= 3 && pairs.size() >= 2 && !c.has(FactKind::StepTime) &&
+      !c.has(FactKind::WatchdogTimeout)) {
     bool progressed = false;
     for (const Fact* fact : c.of(FactKind::Progress)) progressed = progressed || fact->step > 0;
     if (!progressed) {
       // Every pair fails from the start: not one cable, but how all nodes are set up.
       finding.kind = DiagnosisKind::NetworkConfig;
       finding.confidence = Confidence::Likely;
-      finding.what = std::string("transfers fail between many pairs of hosts (status ") + std::to_string(code) + ", " + meaning.name + ") before any step was done";
-      finding.why = "No single host is in all pairs and nothing has worked before, so the set-up (GID index, partition, MTU, firewall) is wrong rather than one link.";
+      finding.what = std::string("transfers fail between many pairs of hosts (status ") +
+                     std::to_string(code) + ", " + meaning.name + ") before any step was done";
+      finding.why =
+          "No single host is in all pairs and nothing has worked before, so the set-up (GID index, "
+          "partition, MTU, firewall) is wrong rather than one link.";
       return finding;
     }
   }
   finding.confidence = Confidence::Unknown;
-  finding.what = std::string("a work completion failed with status ") + std::to_string(code) + ": " + meaning.meaning_en;
+  finding.what =
+      std::string("a work completion failed with status ") + std::to_string(code) + ": " + meaning.meaning_en;
   finding.why =
       "One pair of hosts does not tell which end, cable or switch is at fault; \"status 5\" lines are "
       "flushes after the first error.";

@@ -122,7 +122,8 @@ int attribute(const Case& c, const Fact& fact) {
   if (const int rank = rank_from_table(c, fact); rank >= 0) return rank;
   if (const int rank = rank_from_tasks(c); rank >= 0) return rank;
   std::set<int> missing;  // who did not come to the barrier because it had raised
-  for (const Fact* barrier : c.of(FactKind::BarrierMissing)) missing.insert(barrier->named.begin(), barrier->named.end());
+  for (const Fact* barrier : c.of(FactKind::BarrierMissing))
+    missing.insert(barrier->named.begin(), barrier->named.end());
   if (missing.size() == 1) return *missing.begin();
   return rank_from_steps(c);
 }
@@ -477,7 +478,9 @@ std::optional<Finding> fatal_signal(const Case& c) {
     if (fatal(fact->code) || fatal(signal_of_exit(fact->code))) add(fact, c.rank(*fact));
   for (const Fact* fact : c.of(FactKind::TaskEnded)) {
     // What Slurm kills after it has cancelled the step is a consequence.
-    const bool cleaned_up = std::any_of(c.of(FactKind::StepCancelled).begin(), c.of(FactKind::StepCancelled).end(), [&](const Fact* cancel) { return c.before(*cancel, *fact); });
+    const bool cleaned_up =
+        std::any_of(c.of(FactKind::StepCancelled).begin(), c.of(FactKind::StepCancelled).end(),
+                    [&](const Fact* cancel) { return c.before(*cancel, *fact); });
     if (cleaned_up && fact->name.rfind("Killed", 0) == 0) continue;
     static constexpr std::string_view kEnds[] = {"Segmentation fault", "Killed", "Bus error",
                                                  "Illegal instruction", "Floating point exception"};
@@ -504,8 +507,9 @@ std::optional<Finding> fatal_signal(const Case& c) {
   if (finding.nodes.empty() && ranks.empty())
     if (const std::string host = c.host(*nameless.front()); !host.empty()) finding.nodes = {host};
   finding.confidence = names.empty() || most ? Confidence::Unknown
-                       : names.size() > 2 && static_cast<std::int64_t>(names.size()) * 4 > c.world() ? Confidence::Likely
-                                                                                                    : Confidence::Certain;
+                       : names.size() > 2 && static_cast<std::int64_t>(names.size()) * 4 > c.world()
+                           ? Confidence::Likely
+                           : Confidence::Certain;
   const Fact& first = *finding.evidence.front();
   int signal = signal_of_exit(first.code);
   if (signal == 0) signal = first.code;

@@ -275,7 +275,8 @@ std::optional<Finding> gloo_waits(const Case& c) {
       ended = ended || c.note(FactKind::EndOfData, rank) != nullptr;
       if (const Fact* last = c.last_words(rank)) finding.evidence.push_back(last);
     }
-        if (left || left_with_zero(c, silent)) finding.kind = DiagnosisKind::RankExitEarly;
+    if (left || left_with_zero(c, silent))
+      finding.kind = DiagnosisKind::RankExitEarly;
     else if (ended)
       finding.kind = DiagnosisKind::UnevenData;
     finding.confidence = silent.size() == 1 ? Confidence::Certain : Confidence::Likely;

@@ -171,8 +171,8 @@ DiagnosisKind kind_of_absence(const Case& c, const std::vector<int>& ranks, std:
     if (const Fact* note = c.note(FactKind::EndOfData, rank)) (note->name == "skip" ? skipped : ended) = true;
     if (c.note(FactKind::CleanExit, rank) != nullptr) left = true;
   }
-    left = left || (!ended && left_with_zero(c, ranks));
-  words = left ? " and had left"
+  left = left || (!ended && left_with_zero(c, ranks));
+  words = left      ? " and had left"
           : ended   ? " because its data had ended"
           : skipped ? " after skipping work"
                     : "";
