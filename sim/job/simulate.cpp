@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/job/groups.hpp"
 #include "sim/job/rules.hpp"
 #include "sim/job/simulator.hpp"
 
@@ -59,6 +60,7 @@ Simulation Simulator::finish() && {
 }
 
 Simulation simulate(const Scenario& scenario, const std::vector<Command>& commands) {
+  if (scenario.world_size() > kMaxListedRanks) return simulate_groups(scenario, commands);
   Simulator sim(std::make_shared<const Scenario>(scenario), commands);
   while (sim.step()) {
   }

@@ -49,10 +49,10 @@ std::vector<std::int64_t> TimedPlane::finish_times(const TimedCall& call,
   request.collective = call.collective;
   request.dtype = call.dtype;
   request.count = call.count;
+  // A kind of call that the algorithm does not have meets no partner; its time never counts.
+  if (schedule_problem(request)) request.collective = request_.collective;
   const auto run = [&](const std::vector<std::int64_t>& from) {
-    if (request.algorithm == Algorithm::Ring && request.collective == Collective::AllReduce)
-      return ring_finish_times(request, topology_, from, reduce_ns_);
-    return execute_times(make_schedule(request), request.dtype, topology_, from, reduce_ns_).finish;
+    return ::ringside::sim::finish_times(request, topology_, from, reduce_ns_).finish;
   };
   if (topology_.world_size <= kExactRanks) return run(arrival);
   const auto key = std::tuple(call.collective, call.dtype, call.count);

@@ -204,7 +204,10 @@ void FrameSource::apply(Frame& frame, std::uint32_t index) const {
   const Event& e = trace_.events()[index];
   if (e.type == EventType::NodeState) return on_node_state(frame, trace_, e);
   RankFrame* rank = rank_of(frame, e);
-  if (rank == nullptr) return;
+  if (rank == nullptr) {  // groups: the simulator itself says where the job stands
+    if (e.type == EventType::PhaseBegin) frame.step = e.phase.step;
+    return;
+  }
   if (e.n > rank->next_n) frame.missing_events += e.n - rank->next_n;
   rank->next_n = std::max(rank->next_n, e.n + 1);
   rank->last_heard = e.t;
