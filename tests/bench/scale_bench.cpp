@@ -24,14 +24,15 @@ std::size_t live_bytes = 0, peak_bytes = 0;
 
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Not inlined: GCC would see free() meet its own new.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   void* const memory = std::malloc(size);
   if (memory == nullptr) throw std::bad_alloc();
   live_bytes += malloc_usable_size(memory);
   peak_bytes = std::max(peak_bytes, live_bytes);
   return memory;
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   live_bytes -= malloc_usable_size(memory);
   std::free(memory);
 }
