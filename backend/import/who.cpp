@@ -59,7 +59,25 @@ void Who::note_conflict(std::string text) {
 
 void Who::collect_hosts(const Facts& facts) {
   for (const Fact& fact : facts.facts)
-    if (!fact.who.host.empty() && is_host_like(fact.who.host)) sure_hosts_.insert(fact.who.host);
+    if (!fact.who.host.empty()) sure_hosts_.insert(fact.who.host);
+  // "rank 3 on gpu2" may mean a device. It is a host if neighbouring ranks share it, which devices of one
+  // host do not.
+  std::map<std::string, std::set<int>> guesses;
+  for (const Fact& fact : facts.facts)
+    if (fact.kind == FactKind::Identity && !fact.name.empty() && !is_host_like(fact.name))
+      if (const int rank = fact.who.rank >= 0 ? fact.who.rank : fact.who.task; rank >= 0)
+        guesses[fact.name].insert(rank);
+  for (const auto& [name, ranks] : guesses)
+    if (ranks.size() >= 2 && *ranks.rbegin() - *ranks.begin() + 1 == static_cast<int>(ranks.size()))
+      sure_hosts_.insert(name);
+  const auto stem = [](const std::string& name) {
+    return name.substr(0, name.find_last_not_of("0123456789") + 1);
+  };
+  std::set<std::string> stems;
+  for (const auto& [name, ranks] : guesses)
+    if (sure_hosts_.count(name) != 0) stems.insert(stem(name));
+  for (const auto& [name, ranks] : guesses)
+    if (stems.count(stem(name)) != 0) sure_hosts_.insert(name);
 }
 
 /// "rank3.log", "rank_000300.log", "gpu-v03-dmesg.txt", "attempt_0/3/stderr.log".
