@@ -211,7 +211,7 @@ class HomeScene final : public Scene {
     const std::string label = view.ctx.trace.empty() ? tr("home.start") : tr("home.continue");
     if (view.ui.button("home.start", {center.x - size.x / 2, y, size.x, size.y}, label,
                        {.primary = true, .icon = Glyph::Play, .size = 16}) ||
-        view.ui.key(Key::Space)) {
+        (!view.ui.any_popup_open() && view.ui.key(Key::Space))) {
       view.ui.take(Key::Space);
       open(view, "allreduce");
     }

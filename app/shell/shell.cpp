@@ -318,6 +318,13 @@ void Shell::handle_keys(View& view, Session& session, Scene& scene) {
     }
   }
   if (presenter && pressed(Key::Escape)) view.emit(action::TogglePresenter{});
+  if (pressed(Key::Escape)) {  // back: out of the focus, then out of the selection
+    if (!ui.focused().empty()) {
+      ui.clear_focus();
+    } else if (session.selection != Selection{}) {
+      view.emit(action::Select{});
+    }
+  }
 }
 
 }  // namespace ringside::app

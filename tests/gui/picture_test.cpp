@@ -52,6 +52,14 @@ TEST_P(Picture, OverlaysAreDrawnAndFit) {
     EXPECT_GT(differing_pixels(plain, h.image(), 8), 2'000) << name;
     keep(h, name + suffix());
   };
+  h.app->ui().focus("transport.speed");
+  h.press(Key::Tab);
+  EXPECT_EQ(h.app->ui().focused(), "transport.unit");
+  EXPECT_EQ(h.problems(), "") << "focus";
+  EXPECT_GT(differing_pixels(plain, h.image(), 8), 100) << "the focus ring is seen";
+  keep(h, "focus" + suffix());
+  h.press(Key::Escape);
+  EXPECT_TRUE(h.app->ui().focused().empty());
   h.press(Key::F1);
   look("help");
   h.press(Key::Escape);
