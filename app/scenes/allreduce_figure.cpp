@@ -33,7 +33,7 @@ FigureAnswer draw_figure(View& view, const RingView& ring, const RingLayout& lay
   }
   figure::draw_beam(p);
   if (layout.form != Form::Columns)
-    for (const LinkBox& link : layout.links) figure::draw_link(p, link);
+    for (const LinkBox& link : layout.links) figure::draw_link(p, link, answer);
   if (layout.form == Form::Columns && layout.cards.size() <= 8 && layout.cards.size() > 1)
     for (std::size_t r = 0; r < layout.cards.size(); ++r)
       for (std::size_t i = 0; i < ring.chunks.size(); ++i) {
@@ -77,6 +77,12 @@ std::string time_text(std::int64_t ns) {
     return out + name;
   }
   return "0 ns";
+}
+
+std::string rate_text(std::int64_t bytes_per_s) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g GB/s", static_cast<double>(bytes_per_s) / 1e9);
+  return text;
 }
 
 std::string chunk_name(std::uint32_t chunk) {

@@ -12,9 +12,10 @@ namespace ringside::app {
 /// What a person did in the figure in this frame.
 struct FigureAnswer {
   int clicked_rank = -1;
-  std::int64_t clicked_chunk = -1;  // with clicked_rank; -1 = the rank itself
-  std::optional<Rect> clicked_box;  // of the cell, in the window
-  std::optional<bool> tensor, row;  // the toggles
+  std::int64_t clicked_chunk = -1;   // with clicked_rank; -1 = the rank itself
+  int link_from = -1, link_to = -1;  // a clicked link
+  std::optional<Rect> clicked_box;   // of the cell, in the window
+  std::optional<bool> tensor, row;   // the toggles
 };
 
 struct FigureState {
@@ -29,6 +30,8 @@ FigureAnswer draw_figure(View& view, const RingView& ring, const RingLayout& lay
 std::string sentence_text(const Sentence& sentence);
 /// "3.4 μs", "300 ns", "1.2 ms".
 std::string time_text(std::int64_t ns);
+/// "240 GB/s", in 10⁹ bytes.
+std::string rate_text(std::int64_t bytes_per_s);
 std::string chunk_name(std::uint32_t chunk);
 /// "70", or "70, 71, 72, 73 …": at most four numbers.
 std::string numbers_text(const Numbers& numbers);

@@ -11,6 +11,37 @@
 namespace ringside::app::figure {
 namespace {
 
+std::string link_name(const Pen& p, int src, int dst) {
+  if (p.view.ctx.scenario == nullptr) return {};
+  const sim::Topology& topology = p.view.ctx.scenario->cluster.topology;
+  const sim::LinkSpec spec = topology.link(src, dst);
+  const bool nvlink =
+      p.view.ctx.scenario->stack.transport == sim::Transport::NvLink && spec == topology.intra;
+  return (nvlink ? "NVLink · " : "") + time_text(spec.latency_ns);
+}
+
+/// The areas of a link that can be clicked: its straight pieces, as wide as a finger.
+void hit_link(const Pen& p, const LinkBox& link, FigureAnswer& answer) {
+  if (p.view.ctx.scenario == nullptr || p.view.ctx.presenter) return;
+  const sim::LinkSpec spec = p.view.ctx.scenario->cluster.topology.link(link.src, link.dst);
+  const std::string from = parts::rank_name(link.src), to = parts::rank_name(link.dst);
+  const std::string sentence =
+      tr("allreduce.explain.link", {from, to, time_text(spec.latency_ns), rate_text(spec.bytes_per_s)});
+  for (std::size_t i = 1; i < link.path.points.size(); ++i) {
+    const Vec2 a = link.path.points[i - 1], b = link.path.points[i];
+    const Rect box{std::min(a.x, b.x) - 12, std::min(a.y, b.y) - 12, std::fabs(b.x - a.x) + 24,
+                   std::fabs(b.y - a.y) + 24};
+    const bool straight = a.x == b.x || a.y == b.y;
+    if (!straight) continue;
+    const std::string id = "allreduce.link" + std::to_string(link.src) + "." + std::to_string(link.dst) +
+                           "." + std::to_string(i);
+    if (p.view.ui.hit(id, box, {.focusable = false, .explain = sentence}).clicked) {
+      answer.link_from = link.src;
+      answer.link_to = link.dst;
+    }
+  }
+}
+
 void draw_chevron(const Pen& p, Vec2 at, Vec2 d, float a, Color color) {
   const Vec2 n{-d.y, d.x};
   const Vec2 points[3] = {at - d * a + n * (a * 1.3f), at + d * a, at - d * a - n * (a * 1.3f)};
@@ -20,11 +51,14 @@ void draw_chevron(const Pen& p, Vec2 at, Vec2 d, float a, Color color) {
 
 }  // namespace
 
-void draw_link(const Pen& p, const LinkBox& link) {
+void draw_link(const Pen& p, const LinkBox& link, FigureAnswer& answer) {
+  hit_link(p, link, answer);
   const Path& path = link.path;
   const auto& bad = p.ring.poisoned_links;
   const bool poisoned = std::find(bad.begin(), bad.end(), std::pair(link.src, link.dst)) != bad.end();
-  const Color color = poisoned ? p.t.nan : p.t.edge;
+  const Selection& chosen = p.view.ctx.selection;
+  const bool selected = chosen.link_from == link.src && chosen.link_to == link.dst;
+  const Color color = poisoned ? p.t.nan : selected ? p.t.t1 : p.t.edge;
   for (std::size_t i = 1; i < path.points.size(); ++i)
     p.c.line(path.points[i - 1], path.points[i], color, link.width);
   for (std::size_t i = 1; i + 1 < path.points.size(); ++i) p.c.circle(path.points[i], link.width / 2, color);
@@ -40,18 +74,7 @@ void draw_link(const Pen& p, const LinkBox& link) {
   }
 }
 
-namespace {
-
-std::string link_name(const Pen& p, int src, int dst) {
-  if (p.view.ctx.scenario == nullptr) return {};
-  const sim::Topology& topology = p.view.ctx.scenario->cluster.topology;
-  const sim::LinkSpec spec = topology.link(src, dst);
-  const bool nvlink =
-      p.view.ctx.scenario->stack.transport == sim::Transport::NvLink && spec == topology.intra;
-  return (nvlink ? "NVLink · " : "") + time_text(spec.latency_ns);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void draw_link_names(const Pen& p) {
   const bool cards = p.layout.form == Form::Cards || p.layout.form == Form::OneNumber;

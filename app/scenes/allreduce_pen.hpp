@@ -59,7 +59,7 @@ void draw_square(const Pen& p, const CardBox& card, FigureAnswer& answer);
 void draw_beam(const Pen& p);
 void draw_close_up(const Pen& p, FigureAnswer& answer);
 
-void draw_link(const Pen& p, const LinkBox& link);
+void draw_link(const Pen& p, const LinkBox& link, FigureAnswer& answer);
 void draw_link_names(const Pen& p);
 void draw_tile(const Pen& p, const FlightView& flight, const TileBox& tile);
 void draw_sum(const Pen& p, const SumView& sum, const SumBox& box);

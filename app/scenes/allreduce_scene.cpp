@@ -105,13 +105,38 @@ class AllReduceScene : public Scene {
     if (answer.tensor) figure_.tensor = *answer.tensor;
     if (answer.row) figure_.row = *answer.row;
     if (answer.tensor || answer.row) view.ui.keep_moving();
-    if (answer.clicked_rank >= 0) on_click(view, answer);
+    if (answer.clicked_rank >= 0) {
+      on_click(view, answer);
+    } else if (answer.link_from >= 0) {
+      const Selection& old = view.ctx.selection;
+      const bool again = old.link_from == answer.link_from && old.link_to == answer.link_to;
+      Selection chosen;
+      if (!again) {
+        chosen.link_from = answer.link_from;
+        chosen.link_to = answer.link_to;
+      }
+      view.emit(action::Select{chosen});
+    }
     cell_popup(view);
   }
 
   void inspector(View& view) override {
     panel_.tensor = figure_.tensor;
     draw_inspector(view, ring_, table_, reader_, panel_);
+  }
+
+  /// As the shared one, with the words of what runs here.
+  Timeline timeline(const SceneContext& ctx) const override {
+    Timeline out = default_timeline(ctx);
+    if (ctx.trace.collective_count() != 1 || out.bands.size() < 2 || out.labels.empty()) return out;
+    const sim::CollectiveInfo& info = ctx.trace.collective(0);
+    if (info.algorithm == sim::Algorithm::Naive) {
+      out.bands[0].label = tr("allreduce.phase.reduce");
+      out.bands[1].label = tr("allreduce.phase.broadcast");
+    }
+    if (info.op == sim::ReduceOp::SumThenDivide && out.bands.back().label.empty())
+      out.bands.back().label = "÷ " + std::to_string(info.world_size);
+    return out;
   }
 
   bool key(Key key, View& view) override {
@@ -196,6 +221,7 @@ class AllReduceScene : public Scene {
 
   void on_click(View& view, const FigureAnswer& answer) {
     Selection selection = view.ctx.selection;
+    selection.link_from = selection.link_to = -1;
     selection.rank = answer.clicked_rank;
     selection.chunk = answer.clicked_chunk;
     view.emit(action::Select{selection});

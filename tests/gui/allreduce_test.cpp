@@ -74,6 +74,38 @@ TEST(AllReduceScene, OtherAlgorithmsChunkingsAndBigTensorsFit) {
   check_moments(h, "big");
 }
 
+TEST(AllReduceScene, RingStepsThatAreNotVisibleAreSaidToBe) {
+  for (const Lang lang : {Lang::En, Lang::Ko}) {
+    auto trace = std::make_unique<sim::Trace>();
+    trace->header.world_size = 2;
+    sim::CollectiveInfo info;
+    info.comm = trace->intern("world");
+    info.seq = 7;
+    info.world_size = 2;
+    info.count = 1024;
+    const std::uint32_t coll = trace->add_collective(info);
+    for (int r = 0; r < 2; ++r) {
+      sim::Event e;
+      e.t = 1000 * (r + 1);
+      e.set_source(sim::Source::rank(r));
+      e.type = sim::EventType::CollectiveEnqueued;
+      e.collective = sim::CollectivePayload{};
+      e.collective.coll = coll;
+      e.collective.shape = sim::kNone;
+      trace->emit(e);
+    }
+    Harness h({.lang = lang});
+    h.session().open_trace(std::move(trace), "fused", {});
+    h.session().scene_id = "allreduce";
+    for (const std::int64_t t : {0, 1500, 2000}) {
+      h.session().playhead().t = t;
+      h.frames(2);
+      EXPECT_EQ(h.problems(), "");
+    }
+    EXPECT_TRUE(h.shows(tr("allreduce.now.hidden")));
+  }
+}
+
 class Edits : public testing::Test {
  protected:
   Edits() {
@@ -130,6 +162,17 @@ TEST_F(Edits, AClickedCellIsTypedOver) {
   h.press(Key::Escape);
   h.press_with_ctrl(Key::Z);
   EXPECT_EQ(sim::to_double(h.session().scenario()->tensor.list[1]->at(0)), 4);
+}
+
+TEST_F(Edits, OneLinkIsEditedAlone) {
+  h.click("allreduce.link0.1.1");
+  EXPECT_EQ(h.session().selection.link_to, 1);
+  h.click("allreduce.edit");
+  h.click("allreduce.edit.latency.more");
+  h.frames(3);
+  EXPECT_EQ(edits(), std::vector<std::string>{"latency=3500"});
+  EXPECT_EQ(h.session().scenario()->cluster.topology.link(0, 1).latency_ns, 3500);
+  EXPECT_EQ(h.session().scenario()->cluster.topology.link(2, 3).latency_ns, 3400);
 }
 
 TEST_F(Edits, TheTensorShowsItsOwnNumber) {
