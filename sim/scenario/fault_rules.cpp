@@ -12,7 +12,6 @@ namespace ringside::sim {
 namespace {
 
 using K = DiagnosisKind;
-constexpr std::uint32_t kWhen = kFieldAt | kFieldTime;
 
 std::vector<FaultRule> make_rules() {
   using F = FaultKind;
@@ -20,8 +19,8 @@ std::vector<FaultRule> make_rules() {
   return {
       {F::Nan, "nan", T::Rank, kFieldAt | kFieldElement, 0, true, false, {K::Nan}},
       {F::InfOverflow, "inf_overflow", T::Rank, kFieldAt | kFieldElement, 0, false, false, {K::Nan}},
-      {F::Crash, "crash", T::Rank, kWhen, 0, true, true, {K::RankCrash, K::HangRankMissing}},
-      {F::Hang, "hang", T::Rank, kWhen, 0, true, true, {K::HangRankMissing}},
+      {F::Crash, "crash", T::Rank, kFieldAt, 0, true, true, {K::RankCrash, K::HangRankMissing}},
+      {F::Hang, "hang", T::Rank, kFieldAt, 0, true, true, {K::HangRankMissing}},
       {F::Slow,
        "slow",
        T::Rank,
@@ -88,11 +87,11 @@ std::vector<FaultRule> make_rules() {
        false,
        false,
        {K::SilentCorruption, K::Nan}},
-      {F::LinkDown, "link_down", T::Link, kWhen, 0, false, false, {K::LinkDown, K::IbError, K::NvlinkHw}},
+      {F::LinkDown, "link_down", T::Link, kFieldAt, 0, false, false, {K::LinkDown, K::IbError, K::NvlinkHw}},
       {F::LinkSlow,
        "link_slow",
        T::Link,
-       kWhen | kFieldFactor,
+       kFieldAt | kFieldFactor,
        kFieldFactor,
        false,
        false,
@@ -100,22 +99,22 @@ std::vector<FaultRule> make_rules() {
       {F::LinkFlap,
        "link_flap",
        T::Link,
-       kWhen | kFieldDuration,
+       kFieldAt | kFieldDuration,
        kFieldDuration,
        false,
        false,
        {K::LinkSlow, K::LinkDown, K::IbError}},
-      {F::GpuReset, "gpu_reset", T::RankOrNode, kWhen, 0, false, true, {K::GpuHw, K::RankCrash}},
-      {F::PciePower, "pcie_power", T::RankOrNode, kWhen, 0, false, true, {K::PcieError, K::GpuHw}},
+      {F::GpuReset, "gpu_reset", T::RankOrNode, kFieldAt, 0, false, true, {K::GpuHw, K::RankCrash}},
+      {F::PciePower, "pcie_power", T::RankOrNode, kFieldAt, 0, false, true, {K::PcieError, K::GpuHw}},
       {F::IbFlap,
        "ib_flap",
        T::RankOrNode,
-       kWhen | kFieldDuration,
+       kFieldAt | kFieldDuration,
        kFieldDuration,
        false,
        false,
        {K::IbError, K::LinkDown}},
-      {F::Oom, "oom", T::RankOrNode, kWhen, 0, false, true, {K::HostOom, K::GpuOom, K::RankCrash}},
+      {F::Oom, "oom", T::RankOrNode, kFieldAt, 0, false, true, {K::HostOom, K::GpuOom, K::RankCrash}},
   };
 }
 
@@ -233,7 +232,11 @@ bool same_target(const Fault& a, const Fault& b) {
 }  // namespace
 
 const std::vector<FaultRule>& fault_rules() {
-  static const std::vector<FaultRule> rules = make_rules();
+  static const std::vector<FaultRule> rules = [] {
+    std::vector<FaultRule> list = make_rules();
+    for (FaultRule& rule : list) rule.allowed |= kFieldTime;  // any fault may be given by hand, at a time
+    return list;
+  }();
   return rules;
 }
 

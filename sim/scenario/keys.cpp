@@ -221,18 +221,18 @@ constexpr std::string_view kHead =
 )";
 
 constexpr std::string_view kFaults = R"(
-# The kinds of fault and the keys of each. A key that means nothing for a kind is an error.
-#   nan, inf_overflow            rank, step, at, element
-#   crash, hang                  rank, step, at or time
-#   slow                         rank, step, duration or factor
-#   shape, dtype, op             rank, step, and the key of the same name
-#   skip_step, skip_collective, extra_step, early_exit, wrong_order    rank, step
-#   bit_flip                     rank, step, at, element, bit
-#   link_down                    from, to, step, at or time
-#   link_slow                    from, to, step, at or time, factor
-#   link_flap                    from, to, step, at or time, duration
-#   gpu_reset, pcie_power, oom   rank or node, step, at or time
-#   ib_flap                      rank or node, step, at or time, duration
+# The kinds of fault and the keys of each, beside step or time. A key that means nothing for a kind is an error.
+#   nan, inf_overflow            rank, at, element
+#   crash, hang                  rank, at
+#   slow                         rank, duration or factor
+#   shape, dtype, op             rank, and the key of the same name
+#   skip_step, skip_collective, extra_step, early_exit, wrong_order    rank
+#   bit_flip                     rank, at, element, bit
+#   link_down                    from, to, at
+#   link_slow                    from, to, at, factor
+#   link_flap                    from, to, at, duration
+#   gpu_reset, pcie_power, oom   rank or node, at
+#   ib_flap                      rank or node, at, duration
 
 [[fault]]
 kind = "slow"
