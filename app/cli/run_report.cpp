@@ -176,20 +176,35 @@ std::string collective_text(const RunReport& report, const sim::CollectiveOutcom
   return line + "\n";
 }
 
-void append_collectives_text(std::string& out, const RunReport& report) {
-  constexpr std::size_t kShown = 8;
-  const auto& all = report.simulation.collectives;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool edge = i < kShown / 2 || i + kShown / 2 >= all.size();
-    const bool interesting = all[i].outcome != sim::Outcome::Completed;
-    if (all.size() > kShown && !edge && !interesting) {
-      if (i == kShown / 2)
-        out += fmt::format("  … {} collectives in all\n",
-                           sim::with_commas(static_cast<std::int64_t>(all.size())));
-      continue;
-    }
-    out += collective_text(report, all[i]);
+/// "12 completed, 3 nan": how many collectives ended how, in the order of Outcome.
+std::string outcomes_text(const std::vector<sim::CollectiveOutcome>& all) {
+  std::string out;
+  for (int word = 0; word <= static_cast<int>(sim::Outcome::Completed); ++word) {
+    const auto outcome = static_cast<sim::Outcome>(word);
+    const auto count =
+        std::count_if(all.begin(), all.end(), [&](const auto& one) { return one.outcome == outcome; });
+    if (count == 0) continue;
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", sim::with_commas(count), sim::to_word(outcome));
   }
+  return out;
+}
+
+/// All collectives of a short job; of a long one the first, the last, and the first of each other outcome.
+void append_collectives_text(std::string& out, const RunReport& report) {
+  constexpr std::size_t kEdge = 3;
+  const auto& all = report.simulation.collectives;
+  std::uint32_t seen = 1u << static_cast<unsigned>(sim::Outcome::Completed);
+  bool gap = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::uint32_t bit = 1u << static_cast<unsigned>(all[i].outcome);
+    const bool shown = i < kEdge || i + kEdge >= all.size() || (seen & bit) == 0;
+    seen |= bit;
+    if (shown) out += (gap ? "  …\n" : "") + collective_text(report, all[i]);
+    gap = !shown;
+  }
+  if (all.size() > 2 * kEdge)
+    out += fmt::format("  {} collectives: {}\n", sim::with_commas(static_cast<std::int64_t>(all.size())),
+                       outcomes_text(all));
 }
 
 }  // namespace
