@@ -46,6 +46,7 @@ void end_process(Simulator& sim, int r, EndReason reason, int code, bool by_sign
   sim.last_thing = sim.now;
   tell_peers(sim, r);
   launcher_after_end(sim, r);
+  restart_if_over(sim);
 }
 
 void go_down(Simulator& sim, int r, std::int64_t after, EndReason reason, int code, bool by_signal) {

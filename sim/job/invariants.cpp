@@ -32,6 +32,7 @@ Problem check_order(const Trace& trace) {
 class RankLife {
  public:
   Problem on(const Event& e) {
+    if (e.type == EventType::Hello) *this = RankLife();  // a new process: the job was restarted
     if (exited_) return at_event(e, "after the rank's exit");
     switch (e.type) {
       case EventType::PhaseBegin:

@@ -69,6 +69,11 @@ Outcome why_unfinished(const Simulator& sim) {
   return sim.any_timeout ? Outcome::Timeout : Outcome::Hang;
 }
 
+/// What ended the run of the job that the collective belongs to: an earlier run was ended by a node.
+Outcome why_unfinished(const Simulator& sim, std::uint32_t coll) {
+  return sim.trace.collective(coll).comm == sim.comm ? why_unfinished(sim) : Outcome::Error;
+}
+
 Outcome outcome_of_job(const Simulator& sim) {
   if (sim.any_error) return Outcome::Error;
   if (sim.any_timeout) return Outcome::Timeout;
@@ -99,7 +104,7 @@ void judge_collective(Simulator& sim, std::uint32_t coll) {
 
 void judge(Simulator& sim) {
   for (std::uint32_t coll = 0; coll < sim.outcomes.size(); ++coll)
-    if (sim.finished_ranks[coll] < sim.world()) sim.outcomes[coll].outcome = why_unfinished(sim);
+    if (sim.finished_ranks[coll] < sim.world()) sim.outcomes[coll].outcome = why_unfinished(sim, coll);
   sim.outcome = outcome_of_job(sim);
 }
 

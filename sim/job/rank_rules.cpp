@@ -306,6 +306,7 @@ void begin_step(Simulator& sim, int r) {
   rank.has_loss = false;
   rank.skip_update = false;
   if (leaves_step(sim, r)) return;
+  draw_failure(sim, r);
   begin_phase(sim, r, Phase::Forward);
 }
 
@@ -345,6 +346,7 @@ void on_phase_end(Simulator& sim, int r) {
   if (rank.phase == Phase::Optimizer) apply_update(sim, r);
   end_phase(sim, r);
   if (rank.phase == Phase::Optimizer) show_weights(sim, r);
+  if (rank.phase == Phase::Checkpoint) remember_checkpoint(sim, r);
   rank.waits_for_calls = false;
   if (rank.phase == Phase::Backward && nan_stops_rank(sim, r)) return;
   next_phase(sim, r);

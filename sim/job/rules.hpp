@@ -102,6 +102,15 @@ void on_ladder_tick(Simulator& sim);
 /// The next time at or after t when the rank's watchdog looks: every 100 ms.
 std::int64_t poll_tick(int r, std::int64_t t);
 
+// failure_rules.cpp: nodes that fail at random, checkpoints, restarts.
+/// The rank begins a step: its node may fail in it.
+void draw_failure(Simulator& sim, int r);
+void on_node_fails(Simulator& sim, int node);
+void remember_checkpoint(Simulator& sim, int r);
+/// A process has ended: when all have, the job begins again if it is to.
+void restart_if_over(Simulator& sim);
+void on_restart(Simulator& sim);
+
 // launcher_rules.cpp: torchrun, mpirun, srun.
 void on_launcher_sees(Simulator& sim, int r);
 void on_signal(Simulator& sim, int r, int signal);

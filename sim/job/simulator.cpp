@@ -81,15 +81,23 @@ Simulator::Simulator(std::shared_ptr<const Scenario> job, const std::vector<Comm
     network = Network(s.training.network, s.seed, world());
   else if (with_numbers)
     inputs = make_inputs(s);
+  saved_network = network;
+  connect();
+  for (int r = 0; r < world(); ++r) push(0, ItemKind::Start, r);
+  for (const Fault& fault : s.faults) arm(*this, fault);
+  for (const Command& command : commands) inject(command);
+}
+
+/// A new communicator: nothing is under way, nothing is left in any buffer.
+void Simulator::connect() {
+  const Scenario& s = *scenario;
   const SizeCheck check = s.stack.library == Library::Nccl ? SizeCheck::None : SizeCheck::RefuseLonger;
   if (with_numbers)
     mover = Mover(s.cluster.topology, s.collective.reduce_ns, check, s.stack.library == Library::Mpi,
                   with_ring_steps);
   else
     timed = TimedPlane(s.cluster.topology, s.schedule_request(), s.collective.reduce_ns);
-  for (int r = 0; r < world(); ++r) push(0, ItemKind::Start, r);
-  for (const Fault& fault : s.faults) arm(*this, fault);
-  for (const Command& command : commands) inject(command);
+  sample_ids.clear();
 }
 
 void Simulator::inject(const Command& command) {
@@ -168,6 +176,10 @@ void handle(Simulator& sim, const Item& item) {
       return on_launcher_sees(sim, item.rank);
     case ItemKind::Signal:
       return on_signal(sim, item.rank, static_cast<int>(item.a));
+    case ItemKind::NodeFails:
+      return on_node_fails(sim, static_cast<int>(item.a));
+    case ItemKind::Restart:
+      return on_restart(sim);
   }
 }
 

@@ -40,6 +40,8 @@ enum class ItemKind : std::uint8_t {
   GoDown,         // the rank's process ends, as it decided before
   LauncherSees,   // the launcher notices how the rank ended
   Signal,         // the launcher sends the rank signal a
+  NodeFails,      // node a is gone, at random
+  Restart,        // the job begins again from its last checkpoint
 };
 
 struct Item {
@@ -150,6 +152,7 @@ class Simulator {
   void inject(const Command& command);
   /// Outcomes, after step() gave false.
   Simulation finish() &&;
+  void connect();
 
   // Services for the rules.
   void push(std::int64_t t, ItemKind kind, std::int32_t rank = -1, std::int64_t a = 0);
@@ -197,6 +200,12 @@ class Simulator {
   std::map<std::uint32_t, Tensors> brought;      // by coll, until it is over: inputs without faults
   std::map<std::uint32_t, Tensors> raw_results;  // of suspect collectives
   Outcome outcome = Outcome::Completed;
+  // Random failures ([failures]).
+  std::int32_t failed_node = -1;  // the job ends because of this node, and begins again
+  int restarts = 0;
+  std::int32_t saved_step = 0;  // of the last checkpoint, with what it holds
+  Network saved_network;
+  std::uint64_t saved_updates = 0;
   std::int64_t last_thing = 0;  // time of the last thing that happened to the job
 
  private:

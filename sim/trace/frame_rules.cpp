@@ -213,6 +213,12 @@ void FrameSource::apply(Frame& frame, std::uint32_t index) const {
   rank->last_heard = e.t;
   switch (e.type) {
     case EventType::Hello:
+      if (is_over(*rank)) {  // a new process in its place: the job was restarted
+        RankFrame fresh;
+        fresh.next_n = rank->next_n;
+        fresh.last_heard = e.t;
+        *rank = fresh;
+      }
       rank->hello = e.hello.hello;
       break;
     case EventType::PhaseBegin:

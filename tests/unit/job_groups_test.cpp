@@ -78,5 +78,27 @@ TEST(JobGroups, FaultsOfARankAreFaultsOfItsNode) {
   EXPECT_GT(run(job).time_ns, 200 * kSecond);
 }
 
+TEST(JobFailures, SmallJobsRestartFromTheCheckpointRankByRank) {
+  JobText job;
+  job.nodes = 8;
+  job.gpus_per_node = 2;
+  job.steps = 200;
+  job.transport = "tcp";
+  job.more_training = "checkpoint_steps = 10\ncheckpoint = \"1s\"\nrestart = \"90s\"";
+  const Simulation healthy = run(job);
+  job.faults = failures("1000000", "restart");
+  const Simulation result = run(job);
+  EXPECT_EQ(result.outcome, Outcome::Completed);
+  const auto states = node_states(result.trace);
+  ASSERT_GE(states.size(), 2u);
+  EXPECT_EQ("up " + states[0].substr(5), states[1]);
+  EXPECT_GT(result.time_ns, healthy.time_ns + 90 * kSecond);
+  // The weights after the last step are those of a job in which nothing failed.
+  EXPECT_EQ(events_of(result.trace, EventType::Weights).back().weights.digest,
+            events_of(healthy.trace, EventType::Weights).back().weights.digest);
+  job.faults = failures("1000000", "stop");
+  EXPECT_EQ(run(job).outcome, Outcome::Error);
+}
+
 }  // namespace
 }  // namespace ringside::sim::test
