@@ -105,7 +105,7 @@ Color heat_color(const Theme& t, double value, double most) {
   const double x = most > 0 ? std::clamp(value / most, -1.0, 1.0) : 0;
   const float strength = static_cast<float>(std::sqrt(std::fabs(x)));
   return x >= 0 ? mix(t.raised, t.t1, strength * .85f)
-                : mix(t.raised, t.dark ? rgb(0x000000) : t.edge, strength * .85f);
+                : mix(t.raised, t.dark ? t.stage : t.edge, strength * .85f);
 }
 
 void draw_contributions(Canvas& c, Rect box, std::uint64_t have, int world, float alpha) {

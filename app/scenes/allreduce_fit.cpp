@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 
 #include "app/i18n/i18n.hpp"
 #include "app/scenes/allreduce_layout.hpp"
@@ -169,6 +170,12 @@ CellContent fit_numbers(const Numbers& numbers, Rect box, float largest, float s
   const float aspect = box.w / std::max(box.h, 1.0f);
   out.heat_columns = std::clamp(static_cast<int>(std::lround(std::sqrt(static_cast<float>(shown) * aspect))),
                                 1, static_cast<int>(shown));
+  const int ideal = out.heat_columns, all = static_cast<int>(shown);  // full rows, if that is near enough
+  int best = 0;
+  for (int columns = 1; columns <= all; ++columns)
+    if (all % columns == 0 && (best == 0 || std::abs(columns - ideal) < std::abs(best - ideal)))
+      best = columns;
+  if (best * 2 >= ideal && best <= ideal * 2) out.heat_columns = best;
   out.heat_rows = (static_cast<int>(shown) + out.heat_columns - 1) / out.heat_columns;
   return out;
 }

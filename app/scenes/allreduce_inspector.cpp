@@ -72,8 +72,8 @@ void goal_row(Column& k, const Numbers& numbers, float x, float w, float y, floa
     const Rect cell{x + static_cast<float>(i) * (each + gap), y, each, h};
     if (framed) k.c.rect(cell, {.fill = k.t.strong(), .stroke = k.t.t1, .radius = 6, .width = 1.5f});
     const Numbers one = numbers_of(std::vector<sim::Scalar>{numbers.values[i]});
-    draw_content(k.c, fit_numbers(one, cell.inset(4, 2), 20, 13, k.c.fonts()), one, cell, 1, k.t.t1,
-                 Face::Bold);
+    draw_content(k.c, fit_numbers(one, cell.inset(3, 2), 20, 13, k.c.fonts()), one, cell, 1,
+                 one.nan_count + one.inf_count > 0 ? k.t.nan_text : k.t.t1, Face::Bold);
   }
 }
 
@@ -143,15 +143,15 @@ void draw_numbers(Column& k, const ElementReader& element) {
   const CellView& cell = k.ring.cell(s.rank, shown);
   const sim::Chunk& chunk = k.ring.info.chunks.chunks[k.ring.chunks[shown]];
   const std::string last = std::to_string(chunk.offset + chunk.count - 1);
-  heading(k, tr("allreduce.numbers.title", {parts::rank_name(s.rank), chunk_name(k.ring.chunks[shown])}),
-          tr("allreduce.numbers.range", {std::to_string(chunk.offset), last}));
-  if (k.view.ui.icon_button("allreduce.numbers.close", {k.x + k.w - 8, k.y - 2}, Glyph::Cross, 12,
+  const Vec2 corner{k.x + k.w - 8, k.y + 8};
+  heading(k, tr("allreduce.numbers.title", {parts::rank_name(s.rank), chunk_name(k.ring.chunks[shown])}) +
+                 ": " + tr("allreduce.numbers.range", {std::to_string(chunk.offset), last}));
+  if (k.view.ui.icon_button("allreduce.numbers.close", corner, Glyph::Cross, 12,
                             tr("allreduce.numbers.close"))) {
     Selection none = s;
     none.chunk = -1;
     k.view.emit(action::Select{none});
   }
-  k.y += 14;
   const Rect box{k.x, k.y - kRow / 2, k.w, k.bottom - k.y};
   const int fits = std::max(1, static_cast<int>((k.bottom - k.y) / kRow));
   const auto most = static_cast<float>(std::max<std::int64_t>(0, chunk.count - fits));
