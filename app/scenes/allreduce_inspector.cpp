@@ -39,8 +39,7 @@ void draw_now(Column& k) {
   k.y += 2;
 }
 
-// --- the goal
-// ----------------------------------------------------------------------------------------------------------
+// --- the goal ---
 
 const std::string& goal_word(sim::ReduceOp op) {
   return tr_word("allreduce.goal_op", sim::to_word(op));
@@ -127,8 +126,7 @@ void draw_goal(Column& k) {
   k.y += h + 14;
 }
 
-// --- the numbers of one chunk
-// ------------------------------------------------------------------------------------------
+// --- the numbers of one chunk ---
 
 bool shows_numbers(const Column& k) {
   const Selection& s = k.view.ctx.selection;
@@ -176,8 +174,7 @@ void draw_numbers(Column& k, const ElementReader& element) {
   }
 }
 
-// --- below
-// -------------------------------------------------------------------------------------------------------------
+// --- below ---
 
 std::string transit_note(const Column& k) {
   if (k.state.tensor) return tr("allreduce.note.tensor");

@@ -114,8 +114,7 @@ int chevrons_for(const Path& path) {
   return std::clamp(static_cast<int>(path.length() / 42), 1, 6);
 }
 
-// --- a ring of cards
-// ---------------------------------------------------------------------------------------------------
+// --- a ring of cards ---
 
 std::vector<Rect> ring_of_four(const Making& m) {
   const bool first = m.out.form == Form::OneNumber;
@@ -193,8 +192,7 @@ void place_ring_cards(Making& m) {
   }
 }
 
-// --- the root in the middle
-// ------------------------------------------------------------------------------------------
+// --- the root in the middle ---
 
 void place_star(Making& m) {
   const int n = m.view.world;
@@ -221,8 +219,7 @@ void place_star(Making& m) {
   m.out.progress = {slot(1, 0).x - 40, m.area.y + 26, cw + 80, 10};
 }
 
-// --- squares on the ring
-// -----------------------------------------------------------------------------------------------
+// --- squares on the ring ---
 
 /// A point on the outline of a box, p = 0 … 1 clockwise from the top left corner.
 Vec2 on_outline(Rect box, float p) {
@@ -320,8 +317,7 @@ void place_squares(Making& m) {
   place_close_up(m, m.area.inset(inset, inset - (n > 40 ? 4.0f : 0.0f)));
 }
 
-// --- the row
-// -----------------------------------------------------------------------------------------------------------
+// --- the row ---
 
 void place_columns(Making& m) {
   const int n = m.view.world;

@@ -386,6 +386,7 @@ void set_goal(RingView& view, const Moment& m) {
   constexpr std::size_t kShow = 8;
   std::vector<sim::Scalar> sums, results;
   for (const std::uint32_t index : view.chunks) {
+    if (sums.size() == kShow) break;
     Numbers found;
     for (auto r = m.table.all().rbegin(); r != m.table.all().rend() && !found.complete(); ++r)
       if (r->chunk == index && r->after != kNone && (!r->reduces || r->step == view.reduce_steps))

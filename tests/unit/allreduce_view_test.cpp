@@ -209,8 +209,7 @@ TEST(AllReduceView, ALiveFlightMakesNoClaimOfItsPlace) {
   EXPECT_TRUE(view.goal_sum.values.empty());
 }
 
-// --- simulated worlds
-// ------------------------------------------------------------------------------------------------
+// --- simulated worlds ---
 
 sim::Scenario scenario_of(int world, std::int64_t count, std::string_view more = {},
                           std::string_view values = "\"index\"") {
@@ -380,8 +379,7 @@ TEST(AllReduceNumbers, TextOfNumbers) {
   EXPECT_EQ(operand_text(sim::make_scalar(sim::DType::Float32, -1)), "(-1)");
 }
 
-// --- edits
-// -------------------------------------------------------------------------------------------------------------
+// --- edits ---
 
 TEST(AllReduceEdit, NewRanksGoOnAsTheOthersDid) {
   sim::Scenario s = scenario_of(4, 1, {}, "[[2], [4], [6], [8]]");
