@@ -3,7 +3,6 @@
 // A fault has a time, or a place in the steps of a rank. With a time (also: by hand) it strikes then; kinds
 // that belong to a step, such as another shape, take the next step in which they can still happen.
 #include <algorithm>
-#include <limits>
 
 #include "sim/base/random.hpp"
 #include "sim/job/rules.hpp"
@@ -31,10 +30,6 @@ bool is_instant(FaultKind kind) {
   }
 }
 
-bool is_number(FaultKind kind) {
-  return kind == FaultKind::Nan || kind == FaultKind::InfOverflow || kind == FaultKind::BitFlip;
-}
-
 /// Numbers that change in the middle of a collective strike at an instant as well.
 bool is_instant(const Fault& fault) {
   return is_instant(fault.kind) || (is_number(fault.kind) && fault.at == Phase::AllReduce);
@@ -47,6 +42,8 @@ int actor_of(const Simulator& sim, const Fault& fault) {
   return std::max(0, fault.from);
 }
 
+}  // namespace
+
 void announce(Simulator& sim, ArmedFault& armed) {
   if (armed.announced) return;
   armed.announced = true;
@@ -54,6 +51,8 @@ void announce(Simulator& sim, ArmedFault& armed) {
   e.command = {sim.trace.add_command(armed.fault)};
   sim.emit({Source::Kind::Sim, 0}, EventType::Command, e);
 }
+
+namespace {
 
 std::uint32_t index_of(const Simulator& sim, const ArmedFault& armed) {
   return static_cast<std::uint32_t>(&armed - sim.faults.data());
@@ -211,43 +210,6 @@ void strike_ib_flap(Simulator& sim, const Fault& fault, std::uint32_t index) {
   sim.push(sim.now + fault.duration_ns, ItemKind::Recover, -1, index);
 }
 
-Scalar spoiled(const Fault& fault, Scalar value) {
-  if (fault.kind == FaultKind::Nan) return make_scalar(value.dtype, std::numeric_limits<double>::quiet_NaN());
-  if (fault.kind == FaultKind::InfOverflow)
-    return make_scalar(value.dtype, std::numeric_limits<double>::infinity());
-  value.bits ^= std::uint64_t{1} << fault.bit;
-  return value;
-}
-
-void spoil(const Fault& fault, Tensor& tensor) {
-  const std::int64_t element = std::min(fault.element, tensor.count() - 1);
-  tensor.set(element, spoiled(fault, tensor.at(element)));
-}
-
-/// One weight of the network changes (any dtype fault counts bits in float32 here).
-void flip_weight(Simulator& sim, int r, const Fault& fault) {
-  std::vector<float>& weights = sim.network.weights(r);
-  const auto at = static_cast<std::size_t>(std::min<std::int64_t>(fault.element, std::ssize(weights) - 1));
-  Scalar value = make_scalar(DType::Float32, static_cast<double>(weights[at]));
-  Fault here = fault;
-  here.bit = fault.bit % 32;
-  value = spoiled(here, value);
-  weights[at] = static_cast<float>(to_double(value));
-}
-
-/// In the middle of a collective: the buffer that the collective works in.
-void strike_number(Simulator& sim, const Fault& fault) {
-  const int r = fault.rank;
-  if (!sim.with_numbers || !sim.mover.busy(r)) return;
-  const OpenCall& call = sim.rank(r).open.front();
-  const std::int64_t whole = sim.rank(r).grad->count();
-  const Chunk range = bucket_range(sim, whole, call.bucket);
-  Fault here = fault;
-  here.element = std::clamp<std::int64_t>(fault.element - range.offset, 0, range.count - 1);
-  spoil(here, sim.mover.buffer(r));
-  sim.suspect[call.coll] |= kChanged;
-}
-
 void strike(Simulator& sim, std::uint32_t index) {
   const Fault fault = sim.faults[index].fault;
   switch (fault.kind) {
@@ -362,69 +324,6 @@ bool strikes_in_phase(Simulator& sim, int r, std::int64_t duration) {
     on_strike(sim, index);
   }
   return sim.rank(r).life != Life::Running;
-}
-
-namespace {
-
-/// Calls f for every armed number fault of this rank and step that `wanted` accepts, announced.
-template <class Wanted, class Apply>
-void each_number_fault(Simulator& sim, int r, Wanted wanted, Apply apply) {
-  const std::vector<std::uint32_t> indices = sim.faults_of[static_cast<std::size_t>(r)];
-  for (const std::uint32_t index : indices) {
-    ArmedFault& armed = sim.faults[index];
-    if (!is_number(armed.fault.kind) || armed.fault.step != sim.rank(r).step || !wanted(armed.fault))
-      continue;
-    announce(sim, armed);
-    apply(armed.fault);
-  }
-}
-
-bool in_forward(const Fault& fault) {
-  return fault.at == Phase::Forward || fault.at == Phase::Loss;
-}
-
-}  // namespace
-
-void spoil_forward(Simulator& sim, int r) {
-  each_number_fault(sim, r, in_forward, [&](const Fault& fault) {
-    Rank& rank = sim.rank(r);
-    if (fault.kind == FaultKind::BitFlip) {
-      if (sim.network.enabled()) flip_weight(sim, r, fault);
-      return;  // without a network it shows in the gradient
-    }
-    const double bad = fault.kind == FaultKind::Nan ? std::numeric_limits<double>::quiet_NaN()
-                                                    : std::numeric_limits<double>::infinity();
-    if (sim.network.enabled()) return sim.network.spoil(r, rank.step, static_cast<float>(bad));
-    rank.loss = bad;
-    rank.has_loss = true;
-  });
-}
-
-void spoil_gradient(Simulator& sim, int r) {
-  const auto wanted = [&](const Fault& fault) {
-    return fault.at == Phase::Backward || (in_forward(fault) && !sim.network.enabled());
-  };
-  each_number_fault(sim, r, wanted, [&](const Fault& fault) {
-    Rank& rank = sim.rank(r);
-    auto changed = std::make_shared<Tensor>(*rank.grad);
-    if (fault.kind == FaultKind::BitFlip || fault.at == Phase::Backward) {
-      spoil(fault, *changed);
-    } else {  // it went through the whole network: no number of the gradient is left
-      for (std::int64_t i = 0; i < changed->count(); ++i) changed->set(i, spoiled(fault, changed->at(i)));
-    }
-    rank.grad = std::move(changed);
-    rank.grad_changed = true;
-  });
-}
-
-void spoil_weights(Simulator& sim, int r) {
-  const auto wanted = [](const Fault& fault) { return fault.at == Phase::Optimizer; };
-  each_number_fault(sim, r, wanted, [&](const Fault& fault) {
-    Rank& rank = sim.rank(r);
-    if (sim.network.enabled()) return flip_weight(sim, r, fault);
-    rank.updates = mix64(rank.updates ^ static_cast<std::uint64_t>(fault.element + 1));
-    if (fault.kind != FaultKind::BitFlip) spoil_all_weights(rank);
-  });
 }
 
 }  // namespace ringside::sim

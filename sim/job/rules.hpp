@@ -53,6 +53,8 @@ bool may_enter(const Simulator& sim, std::uint32_t seq);
 
 // fault_rules.cpp: what breaks, and how.
 void arm(Simulator& sim, const Fault& fault);
+/// Writes the fault's command, once.
+void announce(Simulator& sim, ArmedFault& armed);
 void on_command(Simulator& sim, std::uint32_t index);
 void on_strike(Simulator& sim, std::uint32_t index);
 void on_recover(Simulator& sim, std::uint32_t index);
@@ -61,7 +63,12 @@ const Fault* fault_now(Simulator& sim, int r, FaultKind kind);
 /// Queues what strikes in the middle of the phase that the rank begins. True if it strikes at once and the
 /// rank does not go on.
 bool strikes_in_phase(Simulator& sim, int r, std::int64_t duration);
-/// What faults do to the gradient of this step before anything is sent.
+
+// number_rules.cpp: faults that change numbers.
+bool is_number(FaultKind kind);
+/// In the middle of a collective: the buffer that it works in.
+void strike_number(Simulator& sim, const Fault& fault);
+/// What faults do to the data, to the gradient before anything is sent, and to the weights of this step.
 void spoil_forward(Simulator& sim, int r);
 void spoil_gradient(Simulator& sim, int r);
 void spoil_weights(Simulator& sim, int r);
