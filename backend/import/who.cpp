@@ -302,7 +302,7 @@ int Who::rank_of(const Fact& fact) const {
   if (fact.file < file_locals_.size() && file_locals_[fact.file] >= 0)
     return rank_of_local(host, file_locals_[fact.file]);
   if (fact.kind == FactKind::Xid || fact.kind == FactKind::GpuLost)
-    return rank_at_bus(host_of(fact), fact.bus);
+    return rank_at_bus(host.empty() && hosts_.size() == 1 ? hosts_.front() : host, fact.bus);
   if ((fact.kind == FactKind::Progress || fact.kind == FactKind::StepTime || fact.kind == FactKind::CudaOom ||
        fact.kind == FactKind::NanLocal) &&
       fact.who.device >= 0 && fact.who.pid < 0 && sure_hosts_.size() <= 1 && hosts_.size() <= 1)
