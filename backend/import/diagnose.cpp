@@ -153,10 +153,13 @@ Incident conclude(Facts facts, const std::vector<FlightRecorder>& recorders) {
 void read_lines(LogScanner& scanner, LineSource& source, Facts& facts) {
   scanner.begin_file(source.name());
   Line line;
+  bool cut = false;
   while (source.next(line)) {
     if (line.cut && line.text.size() > 4096) ++facts.unread_lines;
+    cut = line.cut;
     scanner.line(line);
   }
+  if (cut) ++facts.cut_ends;
   scanner.end_file();
   if (auto problem = source.problem()) facts.problems.push_back(*problem);
 }

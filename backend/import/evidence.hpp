@@ -228,6 +228,7 @@ struct Facts {
   std::int64_t lines = 0;
   std::int64_t bytes = 0;
   std::int64_t unread_lines = 0;  // cut, too long or not text
+  std::int64_t cut_ends = 0;      // files whose last line has no end: they may have been cut off
   std::vector<sim::Error> problems;
 
   std::uint32_t add_file(std::string name) {

@@ -90,6 +90,13 @@ Reasoning reason(const Case& c) {
   }
   d.kind = verdict->kind;
   d.confidence = verdict->confidence;
+  // Who is silent in a log that was cut off may only have had no time to speak.
+  static constexpr std::string_view kFromSilence[] = {"watchdog_groups", "gloo_waits", "lost_connections",
+                                                      "horovod", "straggler"};
+  if (c.facts.cut_ends > 0 && d.confidence == sim::Confidence::Certain &&
+      std::find(std::begin(kFromSilence), std::end(kFromSilence), std::string_view(verdict->rule)) !=
+          std::end(kFromSilence))
+    d.confidence = sim::Confidence::Likely;
   if (verdict->confidence != sim::Confidence::Unknown) {  // who cannot be named is never accused
     d.culprits = verdict->culprits;
     std::sort(d.culprits.begin(), d.culprits.end());

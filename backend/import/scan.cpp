@@ -183,6 +183,7 @@ void LogScanner::one_author(std::string_view text, const Line& line) {
   const int rank = peeled.rank >= 0 ? peeled.rank : leading_rank(rest, after);
   matched_.clear();
   const std::uint64_t hints = table_.match(rest, scratch_, matched_);
+  if (line.cut) drop_half_messages(rest);
   if (stream.table || (hints & (bit(Hint::Failures) | bit(Hint::RootCause))) != 0)
     if (in_table(stream, rest, make_base(peeled, rank, text, line))) return;
   if (stream.traceback || (hints & kBlockHints) != 0) follow_traceback(stream, rest);
@@ -190,6 +191,21 @@ void LogScanner::one_author(std::string_view text, const Line& line) {
     take_matches(stream, peeled, rest, make_base(peeled, rank, text, line));
   if (matched_.empty() && stream.pid_lines > 0) --stream.pid_lines;
   notice(peeled, rank, rest, text, line, hints);
+}
+
+/// The last line of a file that was cut off: numbers and names in it may be halves, and a RuntimeError may be
+/// the beginning of a message that says something else.
+void LogScanner::drop_half_messages(std::string_view text) {
+  const auto half = [text](const Fact& fact) {
+    if (fact.kind == FactKind::WatchdogTimeout)
+      return text.find("milliseconds") == std::string_view::npos &&
+             text.find("blocking wait") == std::string_view::npos;
+    if (fact.kind == FactKind::PythonException)
+      return fact.name.find("RuntimeError") != std::string::npos ||
+             fact.name.find("distributed") != std::string::npos || text.size() <= fact.name.size() + 2;
+    return false;
+  };
+  matched_.erase(std::remove_if(matched_.begin(), matched_.end(), half), matched_.end());
 }
 
 void LogScanner::take_matches(Stream& stream, const Peeled& peeled, std::string_view text, const Fact& base) {

@@ -43,6 +43,7 @@ class LogScanner {
   void one_author(std::string_view text, const Line& line);
   Stream& stream_of(const Peeled& peeled);
   std::uint32_t file_of(const Peeled& peeled);
+  void drop_half_messages(std::string_view text);
   void take_matches(Stream& stream, const Peeled& peeled, std::string_view text, const Fact& base);
   Fact make_base(const Peeled& peeled, int rank, std::string_view text, const Line& line);
   bool in_table(Stream& stream, std::string_view text, const Fact& base);
