@@ -107,11 +107,20 @@ void tell_peers(Simulator& sim, int r) {
   }
 }
 
+namespace {
+
+/// The peer is through with the call that this rank is in: all that it had to send is on its way, or here.
+bool has_done_its_part(const Simulator& sim, int peer, int r) {
+  return sim.rank(peer).completed >= sim.rank(r).open.front().seq;
+}
+
+}  // namespace
+
 void on_peer_gone(Simulator& sim, int r, int peer) {
   Rank& rank = sim.rank(r);
   if (sim.rank(peer).life != Life::Exited && !is_cut(sim, r, peer)) return;  // the link came back in time
   if (!contains(rank.gone_peers, peer)) rank.gone_peers.push_back(peer);
-  if (in_call(sim, r)) connection_closed(sim, r, peer);
+  if (in_call(sim, r) && !has_done_its_part(sim, peer, r)) connection_closed(sim, r, peer);
 }
 
 void notice_on_entry(Simulator& sim, int r) {
@@ -131,6 +140,7 @@ void notice_on_entry(Simulator& sim, int r) {
 void on_retry_exceeded(Simulator& sim, int r, int peer) {
   const bool dead = contains(sim.rank(r).silent_peers, peer);
   if (!in_call(sim, r) || (!dead && !is_cut(sim, r, peer))) return;
+  if (dead && has_done_its_part(sim, peer, r)) return;
   const std::string host = Scenario::node_name(sim.node_of(peer));
   log_rank(sim, r, nccl_ib_retry(printer(sim, r), sim.now, host, r % sim.scenario->cluster.gpus_per_node));
   remote_error(

@@ -61,11 +61,16 @@ void nccl_expired(Simulator& sim, int r) {
   go_down(sim, r, kDumpAndAbortNs, EndReason::Watchdog, 6, true);
 }
 
-/// Gloo's wait() throws in the calling thread; a message that was to be sent or received timed out.
-void gloo_expired(Simulator& sim, int r) {
-  const std::string text = gloo_timeout(sim.scenario->stack.watchdog_ns / kMs, false);
+/// Gloo's wait() throws in the calling thread; a message that was to be sent or received timed out. MPI has
+/// no timeout of its own: one that is asked for is the program's.
+void wait_expired(Simulator& sim, int r) {
+  const bool gloo = sim.scenario->stack.library == Library::Gloo;
+  const std::int64_t ms = sim.scenario->stack.watchdog_ns / kMs;
+  const std::string text =
+      gloo ? gloo_timeout(ms, false)
+           : "TimeoutError: MPI_Allreduce did not return within " + std::to_string(ms) + " ms";
   emit_expired(sim, r, text);
-  error_event(sim, r, "gloo", 1, text);
+  error_event(sim, r, gloo ? "gloo" : "python", 1, text);
   log_rank(sim, r, traceback(printer(sim, r), "dist.all_reduce(grad)", text));
   go_down(sim, r, 40 * kMs, EndReason::Watchdog, 1, false);
 }
@@ -133,7 +138,7 @@ void on_watchdog_poll(Simulator& sim, int r) {
   if (rank.life != Life::Running || rank.open.empty()) return;
   if (sim.now < rank.open.front().enqueued_at + sim.scenario->stack.watchdog_ns) return watch(sim, r);
   if (sim.scenario->stack.library == Library::Nccl) return nccl_expired(sim, r);
-  gloo_expired(sim, r);
+  wait_expired(sim, r);
 }
 
 /// The watchdog thread of a rank whose GPU is gone hangs in the driver; this monitor ends the process.

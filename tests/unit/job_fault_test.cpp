@@ -291,6 +291,21 @@ TEST(JobHardware, Links) {
   EXPECT_GT(slow.time_ns, healthy + 4 * 6 * 1'000'000);
 }
 
+TEST(JobNotice, APeerThatIsThroughWithTheCallMayLeave) {
+  JobText job;
+  job.nodes = 4;
+  job.gpus_per_node = 1;
+  job.transport = "tcp";
+  job.steps = 2;
+  job.shape = "[1000000]";
+  job.faults = fault("kind=\"link_slow\";from=1;to=2;step=1;factor=0.001");
+  const Simulation result = run(job);  // rank 1's last send takes 40 ms more, the others leave
+  EXPECT_EQ(result.outcome, Outcome::Completed);
+  EXPECT_GT(end_time_of(result.trace, 1) - end_time_of(result.trace, 0), 10'000'000);
+  job.values = "\"none\"";
+  EXPECT_EQ(run(job).outcome, Outcome::Completed);
+}
+
 TEST(JobHardware, WithoutNumbersLinksHoldCollectivesUpAsWell) {
   JobText job;
   job.steps = 4;

@@ -51,15 +51,15 @@ TEST(JobMismatch, OtherRanksHaveOtherTails) {
 
 TEST(JobMismatch, TransfersThatDoNotAgreeHang) {
   JobText job;
-  job.gpus_per_node = 4;
+  job.gpus_per_node = 2;
   job.chunking = "nccl";
   job.shape = "[1000]";
   job.watchdog = "600s";
-  job.faults = fault("kind = \"shape\";rank = 2;shape = [2200000]");
+  job.faults = fault("kind = \"shape\";rank = 1;shape = [1100000]");
   const Simulation result = run(job);
   EXPECT_EQ(result.outcome, Outcome::Timeout);
-  EXPECT_EQ(end_of(result.trace, 2), "signal 6");
-  EXPECT_EQ(events_of(result.trace, EventType::WatchdogExpired, 2).size(), 1u);
+  EXPECT_EQ(end_of(result.trace, 1), "signal 6");
+  EXPECT_EQ(events_of(result.trace, EventType::WatchdogExpired, 1).size(), 1u);
 }
 
 struct Row {
