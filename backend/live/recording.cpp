@@ -6,7 +6,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <vector>
+
+#include "backend/files.hpp"
+#include "backend/trace_reader.hpp"
 
 namespace ringside::backend {
 namespace {
@@ -56,6 +60,32 @@ sim::Status RecordingWriter::flush() {
     done += static_cast<std::size_t>(wrote);
   }
   return sim::ok();
+}
+
+sim::Result<sim::Trace> read_recording(const std::string& path) {
+  constexpr std::int64_t kMaxBytes = std::int64_t{8} << 30;
+  const auto bytes = read_file(path, kMaxBytes);
+  if (!bytes) return bytes.error();
+  TraceReader reader(path);
+  struct Free {
+    void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
+  };
+  const std::unique_ptr<ZSTD_DStream, Free> stream(ZSTD_createDStream());
+  ZSTD_DCtx_setParameter(stream.get(), ZSTD_d_windowLogMax, 27);  // 128 MiB
+  std::vector<char> piece(ZSTD_DStreamOutSize());
+  ZSTD_inBuffer in{bytes->data(), bytes->size(), 0};
+  while (in.pos < in.size) {
+    ZSTD_outBuffer out{piece.data(), piece.size(), 0};
+    const std::size_t before = in.pos;
+    if (ZSTD_isError(ZSTD_decompressStream(stream.get(), &out, &in)))
+      break;  // cut off or damaged: what was whole stays
+    if (!reader.feed({piece.data(), out.pos})) break;
+    if (in.pos == before && out.pos == 0) break;
+  }
+  if (!reader.has_header())
+    return reader.problem() ? *reader.problem()
+                            : sim::Error{.what = "not a recording of Ringside", .file = path};
+  return std::move(reader.trace());
 }
 
 }  // namespace ringside::backend

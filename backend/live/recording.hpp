@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "sim/base/result.hpp"
+#include "sim/trace/trace.hpp"
 
 namespace ringside::backend {
 
@@ -32,5 +33,9 @@ class RecordingWriter {
   std::string path_;
   std::string buffer_;
 };
+
+/// Reads a recording, also one that was cut off at any byte: what was whole is there. Errors: unreadable, not
+/// a recording, no header.
+sim::Result<sim::Trace> read_recording(const std::string& path);
 
 }  // namespace ringside::backend

@@ -1,0 +1,263 @@
+// `ringside-cli live` starts a real run and says what came of it; `ringside-cli hub` is the hub it starts
+// beside the ranks.
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "app/cli/command.hpp"
+#include "backend/files.hpp"
+#include "backend/live/launcher.hpp"
+#include "backend/live/recording.hpp"
+#include "backend/trace_file.hpp"
+#include "sim/base/json_writer.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/text.hpp"
+#include "sim/diagnosis/from_trace.hpp"
+#include "sim/job/simulate.hpp"
+
+namespace ringside::app {
+namespace {
+
+struct LiveOptions {
+  int ranks = 4;
+  std::int64_t steps = 20, elements = 0;
+  std::string scenario, dtype = "float32", op = "avg", watchdog = "30s", device = "auto";
+  std::vector<std::string> faults;
+  backend::LaunchOptions launch;
+  bool json = false;
+};
+
+std::atomic<bool> g_stop{false};
+extern "C" void ask_to_stop(int) {
+  g_stop.store(true);
+}
+
+/// "crash:rank=2,step=5" as a [[fault]] table; the scenario parser then checks it like any other.
+sim::Result<std::string> fault_table(const std::string& spec) {
+  const std::size_t colon = spec.find(':');
+  std::string out = "\n[[fault]]\nkind = \"" + spec.substr(0, colon) + "\"\n";
+  std::string_view rest =
+      colon == std::string::npos ? std::string_view() : std::string_view(spec).substr(colon + 1);
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const std::string_view pair = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::size_t equals = pair.find('=');
+    const std::string_view key = pair.substr(0, equals);
+    const bool plain =
+        !key.empty() && key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
+    if (equals == std::string_view::npos || !plain || pair.find_first_of("\"\\\n") != std::string_view::npos)
+      return sim::Error{.what = "not a fault",
+                        .text = spec,
+                        .legal = "KIND:rank=N,step=N",
+                        .hint = "For example --fault crash:rank=2,step=5"};
+    const std::string_view value = pair.substr(equals + 1);
+    const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos;
+    out += std::string(key) + " = " + (number ? std::string(value) : "\"" + std::string(value) + "\"") + "\n";
+  }
+  return out;
+}
+
+/// The scenario of a live run: a file, or a small network (or a gradient of --elements numbers) on this many
+/// ranks.
+sim::Result<std::string> scenario_text(const LiveOptions& options) {
+  std::string text;
+  if (!options.scenario.empty()) {
+    auto read = backend::read_file(options.scenario, std::int64_t{16} << 20);
+    if (!read) return read.error();
+    text = *read;
+  } else {
+    text = "title = \"Live: " + std::to_string(options.ranks) +
+           " ranks\"\n[cluster]\nnodes = 1\ngpus_per_node = " + std::to_string(options.ranks) +
+           "\n[tensor]\ndtype = \"" + options.dtype + "\"\n";
+    if (options.elements > 0)
+      text += "shape = [" + std::to_string(options.elements) + "]\nvalues = \"index\"\n";
+    text += "[training]\nsteps = " + std::to_string(options.steps) + "\n";
+    if (options.elements == 0) text += "[training.network]\nenabled = true\n";
+    text += "[collective]\nop = \"" + options.op +
+            "\"\n[stack]\nlibrary = \"mpi\"\nlauncher = \"mpirun --enable-recovery\"\nwatchdog = \"" +
+            options.watchdog + "\"\n";
+  }
+  for (const std::string& spec : options.faults) {
+    const auto table = fault_table(spec);
+    if (!table) return table.error();
+    text += *table;
+  }
+  return text;
+}
+
+/// What ended the run, first that applies (CONTRACTS): error > timeout > hang > wrong-result > nan >
+/// completed.
+sim::Outcome outcome_of(const sim::Trace& trace, const sim::Diagnosis& diagnosis) {
+  std::vector<bool> timed_out(static_cast<std::size_t>(std::max(0, trace.header.world_size)));
+  std::vector<bool> ended(timed_out.size());
+  bool error = false, timeout = false;
+  for (const sim::Event& e : trace.events()) {
+    if (e.rank() < 0 || e.rank() >= static_cast<int>(timed_out.size())) continue;
+    const auto rank = static_cast<std::size_t>(e.rank());
+    if (e.type == sim::EventType::WatchdogExpired) timeout = timed_out[rank] = true;
+    if (e.type == sim::EventType::Exit) {
+      ended[rank] = true;
+      const bool well = e.aux8 == 0 && e.text.code == 0;
+      const bool was_stopped = trace.string(e.text.text).starts_with("stopped for longer");
+      error = error || (!well && !timed_out[rank] && !was_stopped);
+    }
+  }
+  if (error) return sim::Outcome::Error;
+  if (timeout) return sim::Outcome::Timeout;
+  for (const bool rank_ended : ended)
+    if (!rank_ended) return sim::Outcome::Hang;
+  if (diagnosis.kind == sim::DiagnosisKind::SilentCorruption) return sim::Outcome::WrongResult;
+  return diagnosis.kind == sim::DiagnosisKind::Nan ? sim::Outcome::Nan : sim::Outcome::Completed;
+}
+
+std::string live_json(const sim::Trace& trace, const sim::Diagnosis& diagnosis, const LiveOptions& options,
+                      const backend::LaunchNotes& notes) {
+  std::string out;
+  sim::JsonWriter json(out);
+  json.begin_object().field("title", trace.header.title).field("seed", trace.header.seed);
+  json.field("world_size", trace.header.world_size).field("outcome", to_word(outcome_of(trace, diagnosis)));
+  json.field("time_ns", trace.end_time()).field("trace_hash", backend::trace_hash(trace));
+  json.field("device", "cpu").field("mode", options.launch.fused ? "fused" : "stepped");
+  json.field("events", static_cast<std::int64_t>(trace.size()))
+      .field("collectives", static_cast<std::int64_t>(trace.collective_count()));
+  if (!options.launch.recording.empty()) json.field("recording", notes.recording);
+  json.key("diagnosis");
+  std::string verdict;
+  sim::append_diagnosis_json(verdict, diagnosis);
+  json.raw(verdict).end_object();
+  return out + "\n";
+}
+
+std::string live_text(const sim::Trace& trace, const sim::Diagnosis& diagnosis, const LiveOptions& options,
+                      const backend::LaunchNotes& notes) {
+  std::string out = std::string(to_word(outcome_of(trace, diagnosis))) + " after " +
+                    sim::format_duration(trace.end_time()) + ", " +
+                    sim::with_commas(static_cast<std::int64_t>(trace.collective_count())) + " collectives, " +
+                    sim::with_commas(static_cast<std::int64_t>(trace.size())) + " events\n";
+  if (diagnosis.kind != sim::DiagnosisKind::None) {
+    out += "diagnosis: " + std::string(to_word(diagnosis.kind)) + " (" +
+           std::string(to_word(diagnosis.confidence)) + ")\n  " +
+           sim::escape_for_display(diagnosis.first_cause.what) + "\n";
+    for (const auto& step : diagnosis.next_steps) out += "  next: " + sim::escape_for_display(step) + "\n";
+  }
+  if (!options.launch.recording.empty())
+    out += "recording: " + sim::escape_for_display(notes.recording) + "\n";
+  return out;
+}
+
+std::string folder_of_this_program() {
+  std::error_code failed;
+  return std::filesystem::read_symlink("/proc/self/exe", failed).parent_path().string();
+}
+
+void say_url(const std::string& url, void*) {
+  std::fprintf(stderr, "Watch it: ringside --watch '%s'\n", url.c_str());
+}
+
+int run_live(LiveOptions& options) {
+  if (options.device == "gpu") {
+    sim::Error error;
+    error.what = "no GPU data plane in this build";
+    error.hint = "Use --device cpu: the same schedule over MPI. --device auto takes it here.";
+    return report(error, options.json, kCouldNot);
+  }
+  const auto text = scenario_text(options);
+  if (!text) return report(text.error(), options.json, kBadInput);
+  const auto scenario =
+      sim::parse_scenario(*text, options.scenario.empty() ? "the command line's scenario" : options.scenario);
+  if (!scenario) return report(scenario.error(), options.json, kBadInput);
+  for (const sim::Fault& fault : scenario->faults)
+    if (!sim::supported_live(fault.kind)) {
+      sim::Error error;
+      error.what = "a live run cannot do \"" + std::string(to_word(fault.kind)) + "\" to itself";
+      error.legal = "nan, crash, hang, slow, shape, skip_step, early_exit, wrong_order";
+      return report(error, options.json, kBadInput);
+    }
+  options.launch.ranks = scenario->world_size();
+  options.launch.scenario_toml = *text;
+  options.launch.watchdog_ns = scenario->stack.watchdog_ns;
+  options.launch.program_folder = folder_of_this_program();
+  std::signal(SIGINT, ask_to_stop);
+  std::signal(SIGTERM, ask_to_stop);
+  const auto notes = backend::launch(options.launch, *scenario, g_stop, say_url, nullptr);
+  if (!notes) return report(notes.error(), options.json, kCouldNot);
+  auto trace = backend::read_recording(notes->recording);
+  if (options.launch.recording.empty()) ::unlink(notes->recording.c_str());
+  if (!trace) return report(trace.error(), options.json, kCouldNot);
+  const sim::Diagnosis diagnosis = sim::diagnose(*trace);
+  return print(options.json ? live_json(*trace, diagnosis, options, *notes)
+                            : live_text(*trace, diagnosis, options, *notes))
+             ? kDone
+             : kCouldNot;
+}
+
+}  // namespace
+
+void add_live(CLI::App& program, ExitCode& exit) {
+  auto* command = program.add_subcommand(
+      "live", "Start a real run: hub, mpirun and ranks; watch it, break it, get the verdict");
+  const auto options = std::make_shared<LiveOptions>();
+  command->add_option("-n,--ranks", options->ranks, "Number of ranks")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--steps", options->steps, "Training steps")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  command->add_option("--device", options->device, "auto, cpu (MPI) or gpu (NCCL)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "cpu", "gpu"}));
+  command->add_option("--elements", options->elements,
+                      "A gradient of so many numbers instead of the small network");
+  command->add_option("--dtype", options->dtype, "float32, float16 …")->capture_default_str();
+  command->add_option("--op", options->op, "sum, avg …")->capture_default_str();
+  command->add_option("--scenario", options->scenario,
+                      "Take cluster, tensor, steps and faults from this scenario file");
+  command->add_option("--fault", options->faults,
+                      "KIND:rank=N,step=N, for example crash:rank=2,step=5; may be given again");
+  command->add_option("--watchdog", options->watchdog, "How long a rank waits in a collective")
+      ->capture_default_str();
+  command->add_option("--record", options->launch.recording, "Keep the events in this file (.rsr)");
+  command->add_flag("--fused", options->launch.fused, "MPI_Allreduce instead of the visible ring steps");
+  command->add_flag("--guard", options->launch.guard,
+                    "Compare every call before it runs, as debug detail does");
+  command
+      ->add_option("--pace", options->launch.pace, "Least time of a training step, so that eyes can follow")
+      ->capture_default_str();
+  command->add_option("--hostfile", options->launch.hostfile, "Machines for mpirun");
+  command->add_option("--hosts", options->launch.hosts, "Machines for mpirun, as --host takes them");
+  command->add_option("--address", options->launch.address, "Address of the hub")->capture_default_str();
+  command->add_option("--port", options->launch.port, "Port of the hub; the next ones if it is taken")
+      ->capture_default_str();
+  command->add_option("--tls-cert", options->launch.tls_certificate,
+                      "Certificate (PEM) for an address that others reach");
+  command->add_option("--tls-key", options->launch.tls_key, "Its key (PEM)");
+  command->add_flag("--insecure", options->launch.insecure, "No TLS on such an address all the same");
+  command->add_option("--dump-dir", options->launch.dump_folder,
+                      "Where ranks leave nccl_trace_rank_<R> when they time out");
+  command->add_flag("--json", options->json, "Print one JSON object on stdout and nothing else");
+  command->footer("Example:\n  ringside-cli live -n 4 --steps 20 --fault crash:rank=2,step=5 --watchdog 5s");
+  command->callback([options, &exit] { exit.value = run_live(*options); });
+}
+
+void add_hub(CLI::App& program, ExitCode& exit) {
+  auto* command = program.add_subcommand("hub", "The hub alone: ranks write to it, viewers read");
+  const auto run_file = std::make_shared<std::string>();
+  command->add_option("--run", *run_file, "Run file (mode 0600) with tokens, address and recording")
+      ->required();
+  command->footer(
+      "Example:\n  ringside-cli hub --run run.json\n\n`ringside-cli live` writes such a file and starts the "
+      "hub by itself.");
+  command->callback([run_file, &exit] {
+    const auto run = backend::read_run_file(*run_file);
+    exit.value = run ? backend::serve_hub(*run) : report(run.error(), false, kBadInput);
+  });
+}
+
+}  // namespace ringside::app
