@@ -28,6 +28,8 @@ void add_scenes(CLI::App& program, ExitCode& exit);
 void add_version(CLI::App& program, ExitCode& exit);
 void add_diagnose(CLI::App& program, ExitCode& exit);
 void add_explain(CLI::App& program, ExitCode& exit);
+void add_live(CLI::App& program, ExitCode& exit);
+void add_hub(CLI::App& program, ExitCode& exit);
 void add_predict(CLI::App& program, ExitCode& exit);
 void add_compare(CLI::App& program, ExitCode& exit);
 void add_reliability(CLI::App& program, ExitCode& exit);

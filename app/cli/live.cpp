@@ -79,7 +79,7 @@ sim::Result<std::string> scenario_text(const LiveOptions& options) {
     if (options.elements > 0)
       text += "shape = [" + std::to_string(options.elements) + "]\nvalues = \"index\"\n";
     text += "[training]\nsteps = " + std::to_string(options.steps) + "\n";
-    if (options.elements == 0) text += "[training.network]\nenabled = true\n";
+    if (options.elements == 0) text += "[training.network]\nenabled = true\nlayers = [2, 8, 8, 1]\n";
     text += "[collective]\nop = \"" + options.op +
             "\"\n[stack]\nlibrary = \"mpi\"\nlauncher = \"mpirun --enable-recovery\"\nwatchdog = \"" +
             options.watchdog + "\"\n";

@@ -19,6 +19,8 @@ std::int64_t median(std::vector<std::int64_t> values) {
 // Above these ratios to the median nothing ordinary explains the difference (jitter is a few per cent).
 constexpr std::int64_t kStragglerPercent = 130;
 constexpr std::int64_t kLinkPercent = 300;
+// A machine shared with others may hold a process up for some tens of milliseconds.
+constexpr std::int64_t kNoiseNs = 100'000'000;
 
 }  // namespace
 
@@ -28,8 +30,8 @@ Verdict rule_straggler(const Case& c) {
   std::size_t steps = SIZE_MAX;
   for (const RankSurvey& rank : c.survey.ranks) steps = std::min(steps, rank.compute_ns.size());
   if (steps == SIZE_MAX || steps == 0) return std::nullopt;
-  std::vector<std::int64_t> slow_steps(static_cast<std::size_t>(world));
-  std::vector<std::int64_t> now(static_cast<std::size_t>(world));
+  std::vector<std::int64_t> slow_steps(static_cast<std::size_t>(world)), extra(slow_steps.size());
+  std::vector<std::int64_t> now(slow_steps.size());
   std::int64_t counted = 0;
   for (std::size_t s = 0; s < steps; ++s) {
     for (std::size_t r = 0; r < now.size(); ++r) now[r] = c.survey.ranks[r].compute_ns[s];
@@ -37,15 +39,20 @@ Verdict rule_straggler(const Case& c) {
     if (middle <= 0) continue;
     ++counted;
     const auto slowest = std::max_element(now.begin(), now.end());
-    if (*slowest * 100 >= middle * kStragglerPercent)
-      ++slow_steps[static_cast<std::size_t>(slowest - now.begin())];
+    if (*slowest * 100 < middle * kStragglerPercent) continue;
+    const auto who = static_cast<std::size_t>(slowest - now.begin());
+    ++slow_steps[who];
+    extra[who] += *slowest - middle;
   }
   const auto worst = std::max_element(slow_steps.begin(), slow_steps.end());
   if (counted == 0 || *worst == 0) return std::nullopt;
-  const std::int64_t slow_in_all = std::max<std::int64_t>(
-      1, std::count_if(slow_steps.begin(), slow_steps.end(), [](std::int64_t n) { return n > 0; }));
-  const bool alone = slow_in_all == 1;
-  if (!alone && *worst * 2 < counted) return std::nullopt;  // the slowest one changes: load, not a rank
+  // Slow in most steps, or, alone among all, by so much that no scheduler explains it. Else the slowest one
+  // changes: load, not a rank.
+  const bool alone =
+      std::count_if(slow_steps.begin(), slow_steps.end(), [](std::int64_t n) { return n > 0; }) == 1;
+  const bool mostly = *worst * 2 >= counted;
+  if (!mostly && !(alone && extra[static_cast<std::size_t>(worst - slow_steps.begin())] >= kNoiseNs))
+    return std::nullopt;
   const int rank = static_cast<int>(worst - slow_steps.begin());
   const RankSurvey& who = c.survey.ranks[static_cast<std::size_t>(rank)];
   Diagnosis d = blame_rank(c, DiagnosisKind::Straggler, rank, who.last_event,
