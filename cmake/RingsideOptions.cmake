@@ -2,6 +2,7 @@
 set(RINGSIDE_APP AUTO CACHE STRING "The window and --render: AUTO (if GLFW, EGL and ImGui are found), ON or OFF")
 set(RINGSIDE_MPI AUTO CACHE STRING "Live ranks over MPI: AUTO, ON or OFF")
 set(RINGSIDE_CUDA AUTO CACHE STRING "NCCL data plane and CUDA kernels: AUTO, ON or OFF")
+option(RINGSIDE_CORE_ONLY "Only sim/ and what its golden tests need: no readers of logs, no live runs, no programs" OFF)
 option(RINGSIDE_TESTS "Build the tests" ON)
 option(RINGSIDE_BENCH "Build the benchmarks in tests/bench" OFF)
 option(RINGSIDE_FUZZ "Build the libFuzzer targets in tests/fuzz (Clang only)" OFF)
