@@ -141,11 +141,11 @@ std::optional<RejectReason> Hub::State::judge(const ClientHello& hello) const {
   const bool is_viewer = equal_in_constant_time(hello.token, tokens.viewer);
   if (!is_controller && !is_rank && !is_viewer) return RejectReason::Token;
   switch (hello.role) {
-    case Role::Controller:
+    case ClientRole::Controller:
       return is_controller ? std::optional<RejectReason>{} : RejectReason::Role;
-    case Role::Viewer:
+    case ClientRole::Viewer:
       return is_viewer || is_controller ? std::optional<RejectReason>{} : RejectReason::Role;
-    case Role::Rank:
+    case ClientRole::Rank:
       break;
   }
   if (!is_rank) return RejectReason::Role;
@@ -277,12 +277,12 @@ awaitable<void> Hub::State::serve_viewer(std::shared_ptr<websocket::stream<Strea
     if (error) break;
     const std::string_view message(static_cast<const char*>(buffer.data().data()), size);
     const auto fault = parse_command(message);
-    const bool allowed = hello.role == Role::Controller && fault;
+    const bool allowed = hello.role == ClientRole::Controller && fault;
     const auto rank = allowed ? ranks.find(fault->rank) : ranks.end();
     buffer.consume(buffer.size());
     if (rank == ranks.end()) {
       count([](HubCounters& c) { ++c.refused; });
-      say(sim::EventType::LogLine, hello.role != Role::Controller
+      say(sim::EventType::LogLine, hello.role != ClientRole::Controller
                                        ? "a viewer sent a message; only a controller may"
                                    : !fault ? "command refused: " + fault.error().message()
                                             : "command refused: no such rank is connected");
@@ -365,14 +365,14 @@ awaitable<void> Hub::State::serve(std::shared_ptr<websocket::stream<Stream>> ws)
     co_await ws->async_close(websocket::close_code::policy_error, redirect_error(use_awaitable, error));
     co_return;
   }
-  if (hello->role == Role::Rank) ranks[hello->rank] = [](std::string) {};  // taken from here on
+  if (hello->role == ClientRole::Rank) ranks[hello->rank] = [](std::string) {};  // taken from here on
   const std::string answer = welcome_json(header_json);
   co_await ws->async_write(asio::buffer(answer), redirect_error(use_awaitable, error));
   if (error) {
-    if (hello->role == Role::Rank) ranks.erase(hello->rank);
+    if (hello->role == ClientRole::Rank) ranks.erase(hello->rank);
     co_return;
   }
-  if (hello->role == Role::Rank) {
+  if (hello->role == ClientRole::Rank) {
     co_await serve_rank(ws, *hello);
   } else {
     co_await serve_viewer(ws, *hello);

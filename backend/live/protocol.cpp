@@ -59,7 +59,7 @@ bool read(const Json& json, const char* key, T& out) {
 
 }  // namespace
 
-std::string_view to_word(Role role) {
+std::string_view to_word(ClientRole role) {
   constexpr std::array<std::string_view, 3> kWords{"rank", "viewer", "controller"};
   return kWords[static_cast<std::size_t>(role)];
 }
@@ -75,7 +75,7 @@ std::string hello_json(const ClientHello& hello) {
   sim::JsonWriter json(out);
   json.begin_object().field("magic", "ringside-hello").field("protocol", hello.protocol);
   json.field("role", to_word(hello.role)).field("token", hello.token).field("agent", hello.agent);
-  if (hello.role == Role::Rank) json.field("rank", hello.rank).field("world_size", hello.world_size);
+  if (hello.role == ClientRole::Rank) json.field("rank", hello.rank).field("world_size", hello.world_size);
   json.field("have_events", hello.have_events).end_object();
   return out;
 }
@@ -91,11 +91,11 @@ sim::Result<ClientHello> parse_hello(std::string_view text) {
   if (!read(*json, "role", role) || !read(*json, "token", hello.token))
     return sim::Error{.what = "hello without role or token"};
   if (role == "rank") {
-    hello.role = Role::Rank;
+    hello.role = ClientRole::Rank;
     if (!read(*json, "rank", hello.rank) || !read(*json, "world_size", hello.world_size))
       return sim::Error{.what = "a rank's hello names its rank and world_size"};
   } else if (role == "controller") {
-    hello.role = Role::Controller;
+    hello.role = ClientRole::Controller;
   } else if (role != "viewer") {
     return sim::Error{.what = "unknown role", .legal = "rank, viewer, controller"};
   }

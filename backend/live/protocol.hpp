@@ -18,12 +18,12 @@ namespace ringside::backend {
 
 inline constexpr int kProtocolVersion = 1;
 
-enum class Role : std::uint8_t { Rank, Viewer, Controller };
-std::string_view to_word(Role role);
+enum class ClientRole : std::uint8_t { Rank, Viewer, Controller };
+std::string_view to_word(ClientRole role);
 
 struct ClientHello {
   int protocol = kProtocolVersion;
-  Role role = Role::Viewer;
+  ClientRole role = ClientRole::Viewer;
   std::string token;
   std::string agent;   // program and version, for the hub's log
   int rank = -1;       // ranks only

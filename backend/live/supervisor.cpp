@@ -222,7 +222,7 @@ int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
         HubConnection::Callbacks callbacks;
         callbacks.hello = [&shared] {
           ClientHello hello;
-          hello.role = Role::Rank;
+          hello.role = ClientRole::Rank;
           hello.agent = "ringside-rank";
           hello.rank = shared.rank.load();
           hello.world_size = shared.world_size.load();
