@@ -45,7 +45,7 @@ std::optional<Error> too_many_numbers(const Scenario& scenario) {
 class ListReader {
  public:
   ListReader(ReadContext& context, const Scenario& scenario, std::int64_t rank)
-      : context_(context), spec_(scenario.tensor), rank_(rank), tensor_(spec_.dtype, spec_.shape) {}
+      : context_(context), spec_(scenario.tensor), rank_(rank) {}
 
   std::shared_ptr<const Tensor> read(const toml::node& node) {
     const toml::array* list = node.as_array();
@@ -54,6 +54,10 @@ class ListReader {
            "one list a rank, such as [[2], [4]]");
       return nullptr;
     }
+    // A shape may be huge and its list short: memory only for numbers that are there. The walk then finds
+    // where they are missing.
+    storing_ = count_numbers(*list) >= spec_.shape.count();
+    if (storing_) tensor_ = Tensor(spec_.dtype, spec_.shape);
     const bool flat = list->empty() || !list->front().is_array();
     if (flat) {
       read_numbers(*list, spec_.shape.count(), "the shape " + spec_.shape.text() + " has");
@@ -64,6 +68,15 @@ class ListReader {
   }
 
  private:
+  static std::int64_t count_numbers(const toml::array& list) {
+    std::int64_t count = 0;
+    for (const toml::node& element : list) {
+      const toml::array* inner = element.as_array();
+      count += inner == nullptr ? 1 : count_numbers(*inner);
+    }
+    return count;
+  }
+
   void fail(const toml::node& node, std::string what, std::string legal = {}) {
     Error error;
     error.what = "values of rank " + number_text(rank_) + ": " + std::move(what);
@@ -119,7 +132,7 @@ class ListReader {
                    value > std::numeric_limits<std::int32_t>::max()))
       return fail(node, "the number does not fit int32", "-2147483648 … 2147483647");
     const std::uint64_t mask = narrow ? 0xFFFFFFFFULL : ~0ULL;
-    tensor_.set(next_++, Scalar{spec_.dtype, static_cast<std::uint64_t>(value) & mask});
+    store(Scalar{spec_.dtype, static_cast<std::uint64_t>(value) & mask});
   }
 
   void read_floating(const toml::node& node, double value) {
@@ -129,7 +142,11 @@ class ListReader {
     if (is_inf(scalar) && std::isfinite(value))
       return fail(node, "the number does not fit " + std::string(to_word(spec_.dtype)),
                   "write inf or -inf for infinity");
-    tensor_.set(next_++, scalar);
+    store(scalar);
+  }
+
+  void store(Scalar scalar) {
+    if (storing_) tensor_.set(next_++, scalar);
   }
 
   ReadContext& context_;
@@ -137,6 +154,7 @@ class ListReader {
   std::int64_t rank_;
   Tensor tensor_;
   std::int64_t next_ = 0;
+  bool storing_ = false;
 };
 
 void read_lists(TableReader& table, const toml::array& ranks, Scenario& scenario) {

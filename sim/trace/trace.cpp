@@ -32,7 +32,8 @@ void Trace::append(const Event& event) {
   std::uint32_t& next = next_n(event.source());
   next = std::max(next, event.n + 1);
 
-  if (in_order) return order_.push_back(index);
+  // A trace that is being sorted as a whole later needs no place now: a hostile order stays cheap.
+  if (in_order || !order_sorted_) return order_.push_back(index);
   std::size_t at = order_.size();
   const std::size_t floor = at > kNearlySorted ? at - kNearlySorted : 0;
   while (at > floor && key(order_[at - 1]) > key(index)) --at;

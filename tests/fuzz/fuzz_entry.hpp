@@ -27,6 +27,9 @@ void inspector(std::string_view input);
 void input_layer(std::string_view input);
 void log_lines(std::string_view input);
 void diagnose_texts(std::string_view input);
+void scenario(std::string_view input);
+void fault(std::string_view input);
+void trace(std::string_view input);
 
 struct Entry {
   const char* name;
@@ -41,6 +44,9 @@ inline constexpr Entry kEntries[] = {
     {"input_layer", input_layer},
     {"log_lines", log_lines},
     {"diagnose_texts", diagnose_texts},
+    {"scenario", scenario},
+    {"fault", fault},
+    {"trace", trace},
 };
 
 }  // namespace ringside::fuzz

@@ -2,8 +2,11 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "backend/trace_file.hpp"
 #include "fr_job.hpp"
 #include "fuzz_entry.hpp"
+#include "sim/job/simulate.hpp"
+#include "sim/scenario/reference.hpp"
 
 namespace ringside::fuzz {
 namespace {
@@ -109,6 +112,18 @@ const char* const kLog =
     "slurmstepd: error: Detected 1 oom_kill event in StepId=440575.0. Some of the step tasks have been OOM "
     "Killed.\n";
 
+std::string trace_of(std::string_view toml) {
+  const auto scenario = sim::parse_scenario(toml, "seed.toml");
+  require(static_cast<bool>(scenario), "a seed's scenario does not parse");
+  std::string bytes;
+  const auto written = backend::write_trace(sim::simulate(*scenario).trace, [&](std::string_view piece) {
+    bytes += piece;
+    return sim::ok();
+  });
+  require(static_cast<bool>(written), "a seed's trace cannot be written");
+  return bytes;
+}
+
 }  // namespace
 
 std::vector<std::string> seeds(std::string_view entry) {
@@ -137,6 +152,24 @@ std::vector<std::string> seeds(std::string_view entry) {
   } else if (entry == "log_lines" || entry == "diagnose_texts") {
     out.push_back(kLog);
     out.push_back(kRasText);
+  } else if (entry == "scenario") {
+    out.push_back(sim::reference_toml());
+    out.push_back(
+        "[cluster]\ngpus_per_node = 2\n[tensor]\nshape = [2, 2]\ndtype = \"float16\"\nvalues = [[[1, nan], "
+        "[inf, "
+        "-0.0]], [1, 2.5, 3, 65504]]\n[[link]]\nfrom = 0\nto = 1\nlatency = \"3us\"\n");
+    out.push_back(
+        "title = '''\n[[[''' # x\n[training.network]\nlayers = [2, 8, 1]\n[stack]\nlibrary = \"mpi\"\n");
+  } else if (entry == "fault") {
+    out.insert(out.end(),
+               {"crash:rank=2,step=5", "slow:rank=0,step=1,factor=0.25", "shape:rank=3,shape=[4,7]",
+                "link_flap:from=0,to=1,time=3us,duration=2s", "bit_flip:rank=1,element=3,bit=30"});
+  } else if (entry == "trace") {
+    out.push_back(trace_of("[tensor]\nshape = [3]\n[collective]\nreduce = \"100ns\"\n"));
+    out.push_back(trace_of(
+        "[cluster]\nnodes = 2\ngpus_per_node = 1\n[tensor]\nshape = [70]\nvalues = { random = "
+        "\"normal\" }\n[training]\nsteps = 2\nforward = \"1ms\"\n[[fault]]\nkind = \"crash\"\nrank = "
+        "1\nstep = 2\n"));
   }
   return out;
 }
