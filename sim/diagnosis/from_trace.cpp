@@ -22,8 +22,8 @@ constexpr Rule kRules[] = {
     rule_stuck_inside,
     rule_nan,
     rule_weights_differ,
-    rule_link_slow,
     rule_straggler,
+    rule_link_slow,
 };
 
 bool anything_wrong(const Survey& s) {

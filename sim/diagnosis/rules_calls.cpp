@@ -38,20 +38,29 @@ bool same_at(const std::vector<Call>& a, std::size_t i, const std::vector<Call>&
   return i < a.size() && j < b.size() && a[i].same_call(b[j]);
 }
 
+DiagnosisKind kind_of_parameters(const Call& mine, const Call& theirs) {
+  if (mine.collective != theirs.collective) return DiagnosisKind::CollectiveOrder;
+  if (mine.dtype != theirs.dtype) return DiagnosisKind::DtypeMismatch;
+  if (mine.count != theirs.count || mine.shape != theirs.shape) return DiagnosisKind::ShapeMismatch;
+  return DiagnosisKind::OpMismatch;
+}
+
 /// What the odd rank does differently from a rank of the majority, from call k on.
 DiagnosisKind kind_of_difference(const std::vector<Call>& odd, const std::vector<Call>& most, std::size_t k) {
   const Call &mine = odd[k], &theirs = most[k];
   if (mine.step != theirs.step) return DiagnosisKind::SequenceMismatch;
+  // In step again right after: one call was other, none was missing or too many.
+  const bool last = k + 1 >= odd.size() || k + 1 >= most.size();
+  const bool in_step_again =
+      last || (odd[k + 1].same_call(most[k + 1]) && odd[k + 1].step == most[k + 1].step);
+  if (in_step_again) return kind_of_parameters(mine, theirs);
   const bool swapped = same_at(odd, k, most, k + 1) && same_at(odd, k + 1, most, k);
   if (swapped) return DiagnosisKind::CollectiveOrder;
   const bool one_missing =
       same_at(odd, k, most, k + 1) && (k + 1 >= odd.size() || same_at(odd, k + 1, most, k + 2));
   const bool one_more = same_at(odd, k + 1, most, k) && same_at(odd, k + 2, most, k + 1);
   if (one_missing || one_more) return DiagnosisKind::SequenceMismatch;
-  if (mine.collective != theirs.collective) return DiagnosisKind::CollectiveOrder;
-  if (mine.dtype != theirs.dtype) return DiagnosisKind::DtypeMismatch;
-  if (mine.count != theirs.count || mine.shape != theirs.shape) return DiagnosisKind::ShapeMismatch;
-  return DiagnosisKind::OpMismatch;
+  return kind_of_parameters(mine, theirs);
 }
 
 std::string what_differs(const Case& c, DiagnosisKind kind, const std::vector<int>& odd, const Call& mine,

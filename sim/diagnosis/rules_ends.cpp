@@ -47,6 +47,8 @@ std::uint32_t own_error(const Case& c, const RankSurvey& rank) {
 bool ended_by_itself(const Case& c, const RankSurvey& rank) {
   if (!rank.end || rank.ended_well()) return false;
   if (rank.end->by_signal && rank.end->code == kSigTerm) return false;
+  const std::string& how = text_of(c, rank.end->event);  // a launcher or supervisor that cleans up says so
+  if (contains(how, "ended by the launcher") || contains(how, "ended by its supervisor")) return false;
   const bool after_timeout = rank.timeout && c.trace.events()[*rank.timeout].t <= rank.end->t;
   if (after_timeout) return false;
   const bool echo_only = !rank.errors.empty() && own_error(c, rank) == kNone;
@@ -210,7 +212,7 @@ Verdict rule_rank_absent(const Case& c) {
     (c.survey.ranks[static_cast<std::size_t>(r)].ended_well() ? left : alive).push_back(r);
   const std::vector<int>& suspects = alive.empty() ? left : alive;
   const RankSurvey& first = c.survey.ranks[static_cast<std::size_t>(suspects.front())];
-  const std::uint32_t event = alive.empty() ? first.end->event : first.last_event;
+  const std::uint32_t event = alive.empty() ? first.end->event : first.last_own_event;
   if (event == kNone) return std::nullopt;
   Diagnosis d = blame_rank(
       c, alive.empty() ? DiagnosisKind::RankExitEarly : DiagnosisKind::HangRankMissing, suspects.front(),
@@ -272,7 +274,7 @@ Verdict rule_stuck_inside(const Case& c) {
   if (stopped.size() == 1) {
     const RankSurvey& rank = c.survey.ranks[static_cast<std::size_t>(stopped.front())];
     Diagnosis d =
-        blame_rank(c, DiagnosisKind::HangRankMissing, stopped.front(), rank.last_event,
+        blame_rank(c, DiagnosisKind::HangRankMissing, stopped.front(), rank.last_own_event,
                    rank_name(stopped.front()) + " stopped inside seq " + std::to_string(call.seq) + ".");
     d.confidence = Confidence::Likely;
     d.waits_for = waits;

@@ -47,13 +47,16 @@ Poison find_poison(const Case& c) {
         break;
       }
   }
-  for (std::uint32_t i = 0; i < c.trace.size(); ++i) {
+  // An input with NaN belongs to the training step that its rank is in.
+  std::vector<std::int32_t> step(static_cast<std::size_t>(c.survey.world()), 1);
+  for (const std::uint32_t i : c.trace.order()) {
     const Event& e = c.trace.events()[i];
-    if (e.type != EventType::TensorValues || e.tensor.sample == kNone || e.rank() < 0 ||
-        e.rank() >= c.survey.world())
-      continue;
+    if (e.rank() < 0 || e.rank() >= c.survey.world()) continue;
+    std::int32_t& now = step[static_cast<std::size_t>(e.rank())];
+    if (e.type == EventType::PhaseBegin) now = std::max(now, e.phase.step);
+    if (e.type != EventType::TensorValues || e.tensor.sample == kNone) continue;
     if (c.trace.string(e.tensor.name) == "result" || c.trace.sample(e.tensor.sample).nan_count == 0) continue;
-    add_poison(poison, 1, e.rank(), i);
+    add_poison(poison, now, e.rank(), i);
   }
   return poison;
 }

@@ -46,6 +46,8 @@ void on_enqueued(RankSurvey& rank, const Trace& trace, const Event& e, std::uint
 void on_rank_event(RankSurvey& rank, const Trace& trace, const Event& e, std::uint32_t index) {
   rank.last_event_t = e.t;
   rank.last_event = index;
+  if (e.type != EventType::Exit && e.type != EventType::Heartbeat && e.type != EventType::Left)
+    rank.last_own_event = index;
   switch (e.type) {
     case EventType::Hello:
       rank.host = trace.hello(e.hello.hello).host;
