@@ -2,6 +2,7 @@
 // beside the ranks.
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -38,6 +39,9 @@ extern "C" void ask_to_stop(int) {
   g_stop.store(true);
 }
 
+/// Elements of a wrong call when --fault shape says no shape: more than the small network has.
+constexpr int kWrongCount = 4096;
+
 /// "crash:rank=2,step=5" as a [[fault]] table; the scenario parser then checks it like any other.
 sim::Result<std::string> fault_table(const std::string& spec) {
   const std::size_t colon = spec.find(':');
@@ -59,8 +63,17 @@ sim::Result<std::string> fault_table(const std::string& spec) {
                         .hint = "For example --fault crash:rank=2,step=5"};
     const std::string_view value = pair.substr(equals + 1);
     const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos;
-    out += std::string(key) + " = " + (number ? std::string(value) : "\"" + std::string(value) + "\"") + "\n";
+    if (key == "shape") {  // "shape=64" or "shape=8x8"
+      std::string extents(value);
+      std::replace(extents.begin(), extents.end(), 'x', ',');
+      out += "shape = [" + extents + "]\n";
+    } else {
+      out +=
+          std::string(key) + " = " + (number ? std::string(value) : "\"" + std::string(value) + "\"") + "\n";
+    }
   }
+  const bool needs_shape = spec.starts_with("shape") && out.find("\nshape = ") == std::string::npos;
+  if (needs_shape) out += "shape = [" + std::to_string(kWrongCount) + "]\n";
   return out;
 }
 

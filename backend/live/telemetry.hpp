@@ -66,6 +66,7 @@ struct FaultOrder {
   std::int64_t step = 0;  // 0 = now
   std::int64_t duration_ns = 0;
   std::int64_t element = 0;
+  std::int64_t count = 0;  // shape: elements of the wrong call; 0 = half as many again
 };
 
 /// Everything that worker and supervisor share.

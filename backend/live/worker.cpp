@@ -217,7 +217,7 @@ void Worker::end_by_error(const std::string& text, const std::string& log) {
 bool Worker::strikes(FaultKind kind, std::int64_t step, FaultOrder* out) {
   for (const sim::Fault& fault : scenario_.faults) {
     if (fault.kind != kind || fault.rank != rank_ || fault.step != step) continue;
-    if (out) *out = {kind, step, fault.duration_ns, fault.element};
+    if (out) *out = {kind, step, fault.duration_ns, fault.element, fault.shape ? fault.shape->count() : 0};
     return true;
   }
   for (std::size_t i = 0; i < orders_.size(); ++i) {
@@ -285,13 +285,15 @@ void Worker::one_bucket(std::int64_t step, int bucket) {
   const sim::Chunk range = bucket_range(bucket);
   const std::int64_t size = sim::size_of(gradient_.dtype);
   std::int64_t count = range.count;
-  if (strikes(FaultKind::Shape, step)) count += std::max<std::int64_t>(1, count / 2);
+  FaultOrder wrong_call;
+  if (strikes(FaultKind::Shape, step, &wrong_call))
+    count = wrong_call.count > 0 ? wrong_call.count : count + std::max<std::int64_t>(1, count / 2);
   std::vector<std::byte> wrong;  // a call with more elements than the gradient has needs a buffer of its own
   std::span<std::byte> data(gradient_.data.data() + range.offset * size,
                             static_cast<std::size_t>(range.count * size));
   if (count != range.count) {
     wrong.assign(static_cast<std::size_t>(count * size), std::byte{0});
-    std::copy(data.begin(), data.end(), wrong.begin());
+    std::copy_n(data.begin(), std::min(data.size(), wrong.size()), wrong.begin());
     data = wrong;
   }
   const bool stepped = options_.mode == CollectiveMode::Stepped;
@@ -341,7 +343,8 @@ void Worker::one_bucket(std::int64_t step, int bucket) {
   flight_.completed(seq_, unix_ns());
   shared_.completed.store(static_cast<std::uint32_t>(seq_), std::memory_order_relaxed);
   if (!wrong.empty())
-    std::copy_n(wrong.begin(), range.count * size, gradient_.data.begin() + range.offset * size);
+    std::copy_n(wrong.begin(), std::min(static_cast<std::int64_t>(wrong.size()), range.count * size),
+                gradient_.data.begin() + range.offset * size);
   moved.event.type = EventType::CollectiveFinished;
   moved.event.t = unix_ns() - options_.origin_unix_ns;
   tell(moved);
