@@ -16,6 +16,12 @@ std::int64_t median(std::vector<std::int64_t> values) {
   return *middle;
 }
 
+// On a real machine a transfer also waits for its process to be scheduled: below this, and of fewer
+// transfers, nothing is said.
+constexpr std::int64_t kScheduleNs = 1'000'000;
+constexpr std::size_t kLeastTransfers = 8;
+constexpr std::uint32_t kLeastBytes = 64 * 1024;
+
 /// A late receiver makes some transfers of a good link look long; the shortest one is the link's own.
 std::int64_t fastest(const std::vector<std::int64_t>& values) {
   return *std::min_element(values.begin(), values.end());
@@ -55,9 +61,10 @@ Verdict rule_straggler(const Case& c) {
   // changes: load, not a rank.
   const bool alone =
       std::count_if(slow_steps.begin(), slow_steps.end(), [](std::int64_t n) { return n > 0; }) == 1;
-  const bool mostly = *worst * 2 >= counted;
-  if (!mostly && !(alone && extra[static_cast<std::size_t>(worst - slow_steps.begin())] >= kNoiseNs))
-    return std::nullopt;
+  const std::int64_t cost = extra[static_cast<std::size_t>(worst - slow_steps.begin())];
+  const bool measured = c.trace.header.clock != "virtual";
+  const bool mostly = *worst * 2 >= counted && (!measured || cost >= kNoiseNs / 10);
+  if (!mostly && !(alone && cost >= kNoiseNs)) return std::nullopt;
   const int rank = static_cast<int>(worst - slow_steps.begin());
   const RankSurvey& who = c.survey.ranks[static_cast<std::size_t>(rank)];
   Diagnosis d = blame_rank(c, DiagnosisKind::Straggler, rank, who.last_event,
@@ -72,6 +79,7 @@ Verdict rule_straggler(const Case& c) {
 }
 
 Verdict rule_link_slow(const Case& c) {
+  const bool measured = c.trace.header.clock != "virtual";
   // ns per transfer of each directed link, apart for links within a node and between nodes, at equal bytes.
   std::map<std::tuple<int, int, std::uint32_t>, std::vector<std::int64_t>> took;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, int>, std::uint32_t> begun;
@@ -95,6 +103,9 @@ Verdict rule_link_slow(const Case& c) {
     const auto& others = by_class[{within(from, to), bytes}];
     const std::int64_t usual = median(others), here = fastest(times);
     if (others.size() < 3 || usual <= 0 || here * 100 < usual * kLinkPercent) continue;
+    const bool too_little =
+        bytes < kLeastBytes || times.size() < kLeastTransfers || here - usual < kScheduleNs;
+    if (measured && too_little) continue;
     const std::uint32_t event = c.survey.ranks[static_cast<std::size_t>(to)].last_event;
     Diagnosis d =
         undecided(c, DiagnosisKind::LinkSlow, {from, to}, event,

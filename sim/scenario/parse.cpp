@@ -1,6 +1,7 @@
 // The scenario parser: one function a table, read straight down. Every problem goes through TableReader,
 // which knows the place in the file.
 #include <algorithm>
+#include <set>
 
 #include "sim/base/text.hpp"
 #include "sim/model/preset.hpp"
@@ -196,12 +197,30 @@ void read_collective(TableReader& root, Scenario& scenario) {
   if (const auto value = table.duration("reduce")) spec.reduce_ns = *value;
 }
 
+/// Every count that a rank may call with: the buckets of the tensor, and of the shapes that faults bring.
+std::set<std::int64_t> counts_called(const Scenario& scenario) {
+  std::set<std::int64_t> counts;
+  const auto add = [&](std::int64_t count) {
+    const std::int64_t buckets = scenario.training.buckets;
+    if (count >= buckets) counts.insert(count / buckets);
+    if (count % buckets != 0) counts.insert(count / buckets + 1);
+  };
+  add(scenario.tensor.shape.count());
+  for (const Fault& fault : scenario.faults)
+    if (fault.shape) add(fault.shape->count());
+  return counts;
+}
+
 void check_schedule(TableReader& root, const Scenario& scenario) {
   if (root.context().error) return;
-  const auto problem = schedule_problem(scenario.schedule_request());
-  if (!problem) return;
-  TableReader table(root.context(), root.table("collective"), "collective");
-  table.fail(table.has("algorithm") ? "algorithm" : "collective", *problem);
+  ScheduleRequest request = scenario.schedule_request();
+  for (const std::int64_t count : counts_called(scenario)) {
+    request.count = count;
+    const auto problem = schedule_problem(request);
+    if (!problem) continue;
+    TableReader table(root.context(), root.table("collective"), "collective");
+    return table.fail(table.has("algorithm") ? "algorithm" : "collective", *problem);
+  }
 }
 
 Transport default_transport(const Scenario& scenario) {
@@ -286,8 +305,8 @@ Result<Scenario> parse_scenario(std::string_view toml_text, std::string_view fil
   read_collective(root, scenario);
   read_stack(root, scenario);
   read_failures(root, scenario);
-  check_schedule(root, scenario);
   if (!context.error) read_faults(root, scenario);
+  check_schedule(root, scenario);
   if (context.error) return *context.error;
   return scenario;
 }

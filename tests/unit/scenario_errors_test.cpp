@@ -37,6 +37,8 @@ constexpr Bad kBadKeys[] = {
     {"bad_utf8", kNothing, "title = \"\xff\xfe\"\n", 1, 9, "not valid TOML"},
     {"top_key", kNothing, "sed = 1\n", 1, 1, "unknown key \"sed\"|seed|did you mean \"seed\"?"},
     {"unknown_table", kNothing, "[colective]\nop = \"avg\"\n", 1, 2, "unknown key \"colective\"|did you mean \"collective\"?"},
+    {"all_to_all_buckets", "[tensor]\nshape = [12]\n[training]\nbuckets = 4\n", "[collective]\ncollective = \"all_to_all\"\n", 6, 14, "equal blocks"},
+    {"all_to_all_fault", "[tensor]\nshape = [12]\n[[fault]]\nkind = \"shape\"\nrank = 1\nshape = [10]\n", "[collective]\ncollective = \"all_to_all\"\n", 8, 14, "equal blocks"},
     {"group", kNothing, "[[group]]\nranks = [0]\n", 1, 3, "reserved for a later version"},
     {"unknown_key", kTensor, "dtyp = \"float32\"\n", 3, 1, "unknown key \"dtyp\" in [tensor]|shape, dtype, values|dtype\"?"},
     {"wrong_type", kNothing, "[cluster]\nnodes = \"four\"\n", 2, 9, "nodes must be an integer, not a string|\"four\"|1 … 1048576"},
