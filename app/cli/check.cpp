@@ -1,12 +1,14 @@
-// `ringside-cli check`: says whether a scenario is valid, and where it is not.
+// `ringside-cli check`: says whether a scenario or a lesson is valid, and where it is not.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "app/cli/command.hpp"
 #include "backend/files.hpp"
 #include "sim/base/json_writer.hpp"
 #include "sim/base/text.hpp"
+#include "sim/lesson/lesson.hpp"
 #include "sim/model/preset.hpp"
 
 namespace ringside::app {
@@ -17,7 +19,37 @@ struct CheckOptions {
   bool json = false, allow_outside = false;
 };
 
+/// A lesson has steps, a scenario never.
+bool is_lesson(const std::string& text) {
+  return text.find("[[step]]") != std::string::npos;
+}
+
+int check_lesson(const CheckOptions& options, const std::string& text) {
+  const auto lesson = sim::parse_lesson(text, options.file);
+  if (!lesson) return report(lesson.error(), options.json, kBadInput);
+  const auto count = [&](auto has) {
+    return static_cast<std::int64_t>(std::count_if(lesson->steps.begin(), lesson->steps.end(), has));
+  };
+  const std::int64_t questions = count([](const sim::LessonStep& step) { return step.question.has_value(); });
+  const std::int64_t tasks = count([](const sim::LessonStep& step) { return !step.until.empty(); });
+  std::string out;
+  if (options.json) {
+    sim::JsonWriter json(out);
+    json.begin_object().field("file", options.file).field("valid", true).field("lesson", lesson->id);
+    json.field("title", lesson->title.en).field("steps", static_cast<std::int64_t>(lesson->steps.size()));
+    json.field("questions", questions).field("tasks", tasks).end_object();
+  } else {
+    out = fmt::format("{}: valid. Lesson \"{}\", {} steps, {} questions, {} tasks",
+                      sim::escape_for_display(options.file), sim::escape_for_display(lesson->title.en),
+                      lesson->steps.size(), questions, tasks);
+  }
+  return print(out + "\n") ? kDone : kCouldNot;
+}
+
 int check(const CheckOptions& options) {
+  constexpr std::int64_t kMaxLesson = std::int64_t{1} << 20;
+  if (const auto text = backend::read_file(options.file, kMaxLesson); text && is_lesson(*text))
+    return check_lesson(options, *text);
   const auto scenario = backend::load_scenario(options.file, options.allow_outside);
   if (!scenario) return report(scenario.error(), options.json, kBadInput);
   const std::int64_t count = scenario->tensor.shape.count();
@@ -40,9 +72,9 @@ int check(const CheckOptions& options) {
 }  // namespace
 
 void add_check(CLI::App& program, ExitCode& exit) {
-  auto* command = program.add_subcommand("check", "Check a scenario without running it");
+  auto* command = program.add_subcommand("check", "Check a scenario or a lesson without running it");
   const auto options = std::make_shared<CheckOptions>();
-  command->add_option("FILE", options->file, "The scenario, a .toml file")->required();
+  command->add_option("FILE", options->file, "The scenario or lesson, a .toml file")->required();
   command->add_flag("--json", options->json, "Print one JSON object on stdout and nothing else");
   command->add_flag("--allow-outside", options->allow_outside,
                     "Let the scenario name files outside its own folder");

@@ -1,4 +1,6 @@
 // The frame around the scenes: keys, transport, settings, help, notices, broken files, undo.
+#include <unistd.h>
+
 #include <fstream>
 
 #include "app/session/files.hpp"
@@ -185,7 +187,7 @@ class BrokenFile : public testing::TestWithParam<Lang> {};
 TEST_P(BrokenFile, IsACardWithLineColumnAndLegalValues) {
   const auto good = read_file(source_path("assets/scenarios/four-gpus.toml"));
   ASSERT_TRUE(good);
-  const std::string path = testing::TempDir() + "broken.toml";
+  const std::string path = testing::TempDir() + "broken-" + std::to_string(::getpid()) + ".toml";
   const auto write = [&](const std::string& text) { std::ofstream(path) << text; };
   write("title = \"x\"\nseed = \"one\"\n" + good->substr(good->find("[cluster]")));
   Harness h({.lang = GetParam()});
