@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "app/draw/parts.hpp"
+#include "app/i18n/titles.hpp"
 #include "app/scenes/scene.hpp"
 #include "app/text/layout.hpp"
 
@@ -267,7 +268,8 @@ class HomeScene final : public Scene {
       const Hit hit = view.ui.hit("home.library." + std::to_string(i), card);
       c.rect(card, {.fill = hit.hovered ? t.raised : t.card, .stroke = t.line, .radius = 8});
       c.glyph(entry.recent ? Glyph::Clock : Glyph::Ring, {card.x + 22, card.center().y}, 16, t.t2, 1.5f);
-      c.text({card.x + 42, card.center().y}, fit(c.fonts(), entry.title, card.w - 54, 15), {.size = 15});
+      c.text({card.x + 42, card.center().y}, fit(c.fonts(), known_title(entry.title), card.w - 54, 15),
+             {.size = 15});
       if (hit.clicked) {
         view.emit(action::OpenFile{entry.path});
         view.emit(action::ShowScene{"allreduce"});

@@ -1,4 +1,5 @@
 #include "app/shell/shell.hpp"
+#include "app/i18n/titles.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -244,7 +245,7 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
   }
   const bool home = !session.has_trace() || shown_scene_ == "home";
   const std::string& raw = view.ctx.trace.header.title;
-  const std::string title = home ? std::string("Ringside") : raw.empty() ? session.name() : raw;
+  const std::string title = home ? std::string("Ringside") : raw.empty() ? session.name() : known_title(raw);
   std::string facts = home ? tr("app.tagline") : scene.facts(view.ctx);
   if (facts.empty()) facts = shell_facts(view.ctx);
   const float left = box.x + 20, room = x - left;

@@ -32,8 +32,8 @@ struct LiveRun {
 
 LiveRun live(const std::string& arguments) {
   // MPI keeps memory to its end: leaks of its own are not ours to judge.
-  const std::string command =
-      "ASAN_OPTIONS=detect_leaks=0 " + std::string(RINGSIDE_BIN_DIR) + "/ringside-cli live --json " + arguments + " 2>/dev/null";
+  const std::string command = "ASAN_OPTIONS=detect_leaks=0 " + std::string(RINGSIDE_BIN_DIR) +
+                              "/ringside-cli live --json " + arguments + " 2>/dev/null";
   LiveRun run;
   std::FILE* pipe = ::popen(command.c_str(), "r");
   std::string text;
