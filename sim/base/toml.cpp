@@ -38,6 +38,12 @@ class Guard {
     if (c != ' ' && c != '\t' && c != '\r') line_empty_ = false;
     if (c == '#') return skip_comment();
     if (c == '"' || c == '\'') return skip_string(c);
+    if (static_cast<unsigned char>(c) >= 0x80) {  // toml++ 3.3 is undefined on some letters there
+      if (at_ > 0 || !text_.starts_with("\xEF\xBB\xBF")) return fail("a letter outside quotes is not ASCII");
+      at_ += 3;
+      line_empty_ = true;
+      return true;
+    }
     if (c == '[' && first && depth_ == 0) return header();
     ++at_;
     if (c == '.') return ++dots_ < kMostKeyParts || fail("a key has more than 16 parts");

@@ -35,6 +35,7 @@ constexpr Bad kBadKeys[] = {
     {"comment_only", kNothing, "# nothing\n", 1, 1, "says nothing"},
     {"not_toml", kNothing, "a = = 1", 1, 5, "not valid TOML"},
     {"bad_utf8", kNothing, "title = \"\xff\xfe\"\n", 1, 9, "not valid TOML"},
+    {"letter_in_key", kNothing, "\xCB\x94 = 1\n", 1, 1, "not ASCII"},
     {"top_key", kNothing, "sed = 1\n", 1, 1, "unknown key \"sed\"|seed|did you mean \"seed\"?"},
     {"unknown_table", kNothing, "[colective]\nop = \"avg\"\n", 1, 2, "unknown key \"colective\"|did you mean \"collective\"?"},
     {"all_to_all_buckets", "[tensor]\nshape = [12]\n[training]\nbuckets = 4\n", "[collective]\ncollective = \"all_to_all\"\n", 6, 14, "equal blocks"},
