@@ -5,13 +5,12 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <fstream>
 #include <memory>
 #include <mutex>
-#include <sstream>
 #include <thread>
 #include <vector>
 
+#include "backend/files.hpp"
 #include "backend/live/data_plane.hpp"
 #include "backend/live/flight_log.hpp"
 #include "backend/live/mpi_plane.hpp"
@@ -419,11 +418,12 @@ int Worker::run() {
   return 0;
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return file ? text.str() : std::string();
+/// Rank 0's file for everybody; empty if it cannot be read, which the parser then says.
+std::string scenario_text(const DataPlane& plane, const std::string& path) {
+  constexpr std::int64_t kMaxBytes = std::int64_t{16} << 20;
+  if (plane.rank() != 0) return {};
+  const auto text = read_file(path, kMaxBytes);
+  return text ? *text : std::string();
 }
 
 }  // namespace
@@ -443,8 +443,7 @@ int run_worker(SharedRank& shared, const WorkerOptions& options, int* argc, char
   shared.rank.store((*plane)->rank());
   shared.ready.store(true, std::memory_order_release);
 
-  const std::string text =
-      (*plane)->broadcast_text((*plane)->rank() == 0 ? read_file(options.scenario_path) : std::string());
+  const std::string text = (*plane)->broadcast_text(scenario_text(**plane, options.scenario_path));
   auto scenario = sim::parse_scenario(text, options.scenario_path);
   if (!scenario || scenario->world_size() != (*plane)->world_size()) {
     if ((*plane)->rank() == 0)
