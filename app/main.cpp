@@ -121,7 +121,7 @@ int run(int argc, char** argv) {
   const bool offscreen = !options.render.empty();
   const std::string assets = find_assets(options.assets);
   if (assets.empty())
-    return fail({.what = "the assets (lang/en.toml) were not found", .hint = "--assets FOLDER names them"},
+    return fail({.what = "the assets (lang/en/window.toml) were not found", .hint = "--assets FOLDER names them"},
                 1);
   if (const sim::Status status = load_languages(assets + "/lang"); !status) return fail(status.error(), 1);
   Settings settings = offscreen || options.smoke > 0 ? parse_settings("") : load_settings();

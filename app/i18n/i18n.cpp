@@ -2,10 +2,13 @@
 
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include "app/text/utf8.hpp"
 
@@ -87,14 +90,38 @@ sim::Result<TextTable> parse_language(std::string_view toml_text, std::string_vi
   }
 }
 
-sim::Status load_languages(const std::string& folder) {
-  for (const Lang lang : {Lang::En, Lang::Ko}) {
-    const std::string path = folder + "/" + std::string(to_word(lang)) + ".toml";
+namespace {
+
+/// The files of one language in the order of their names; a key that two of them give is an error.
+sim::Result<TextTable> load_language(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::vector<std::string> paths;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == ".toml") paths.push_back(it->path().string());
+  if (error) return sim::Error{.what = "the folder of texts cannot be read: " + error.message(), .file = folder};
+  if (paths.empty()) return sim::Error{.what = "the folder has no texts (*.toml)", .file = folder};
+  std::sort(paths.begin(), paths.end());
+  TextTable all;
+  for (const std::string& path : paths) {
     std::ifstream in(path, std::ios::binary);
-    if (!in) return sim::Error{.what = "the language file cannot be read", .file = path};
+    if (!in) return sim::Error{.what = "the file of texts cannot be read", .file = path};
     std::ostringstream text;
     text << in.rdbuf();
     auto table = parse_language(text.str(), path);
+    if (!table) return table.error();
+    for (auto& [key, value] : *table)
+      if (!all.emplace(key, std::move(value)).second)
+        return sim::Error{.what = "the text " + key + " is given a second time", .file = path};
+  }
+  return all;
+}
+
+}  // namespace
+
+sim::Status load_languages(const std::string& folder) {
+  for (const Lang lang : {Lang::En, Lang::Ko}) {
+    auto table = load_language(folder + "/" + std::string(to_word(lang)));
     if (!table) return table.error();
     set_text_table(lang, std::move(*table));
   }

@@ -24,7 +24,8 @@ using TextTable = std::map<std::string, std::string, std::less<>>;
 
 /// Parses one language file. `file` is for messages.
 sim::Result<TextTable> parse_language(std::string_view toml, std::string_view file);
-/// Loads en.toml and ko.toml from a folder and makes them current.
+/// Loads every .toml of the folders en/ and ko/ (one file a scene; a key may stand in one file only) and makes
+/// them current.
 sim::Status load_languages(const std::string& folder);
 /// For tests, and for the two languages separately.
 void set_text_table(Lang lang, TextTable table);

@@ -26,7 +26,7 @@ std::string_view line_of(std::string_view text, int number);
 /// Where assets may be, best first: `given` (--assets), $XDG_DATA_HOME/ringside, the installed
 /// share/ringside, beside the executable.
 std::vector<std::string> asset_folders(const std::string& given);
-/// The first of the folders that holds `lang/en.toml`; "" if none does.
+/// The first of the folders that holds `lang/en/window.toml`; "" if none does.
 std::string find_assets(const std::string& given);
 /// $XDG_CONFIG_HOME/ringside or ~/.config/ringside; "" if neither is set.
 std::string config_folder();

@@ -65,12 +65,12 @@ class Languages : public testing::Test {
 TEST_F(Languages, HaveTheSameKeysAndArguments) {
   for (const auto& [key, text] : text_table(Lang::En)) {
     const auto other = text_table(Lang::Ko).find(key);
-    ASSERT_NE(other, text_table(Lang::Ko).end()) << key << " is missing in ko.toml";
+    ASSERT_NE(other, text_table(Lang::Ko).end()) << key << " is missing in ko/";
     EXPECT_EQ(slots_of(text), slots_of(other->second)) << key;
     EXPECT_FALSE(text.empty() || other->second.empty()) << key;
   }
   for (const auto& [key, text] : text_table(Lang::Ko))
-    EXPECT_TRUE(text_table(Lang::En).contains(key)) << key << " is missing in en.toml";
+    EXPECT_TRUE(text_table(Lang::En).contains(key)) << key << " is missing in en/";
 }
 
 TEST_F(Languages, EveryKeyOfTheSourcesExists) {
@@ -82,7 +82,7 @@ TEST_F(Languages, EveryKeyIsUsed) {
   const Used used = used_in_sources();
   for (const auto& [key, text] : text_table(Lang::En)) {
     const bool by_table = used.tables.contains(key.substr(0, key.rfind('.')));
-    EXPECT_TRUE(by_table || used.keys.contains(key)) << key << " is in en.toml, but nothing shows it";
+    EXPECT_TRUE(by_table || used.keys.contains(key)) << key << " is in en/, but nothing shows it";
   }
 }
 

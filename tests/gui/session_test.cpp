@@ -112,7 +112,7 @@ TEST(Files, LinesAndStems) {
 
 TEST(Files, AScenarioReachesOnlyItsOwnFolder) {
   const auto load = folder_loader(scenario_path("own-npy.toml"));
-  EXPECT_FALSE(load("../lang/en.toml"));
+  EXPECT_FALSE(load("../lang/en/window.toml"));
   EXPECT_FALSE(load("/etc/passwd"));
   EXPECT_TRUE(load("reference.toml"));
 }
