@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include "app/session/actions.hpp"
 #include "app/ui/ui.hpp"
 #include "sim/job/simulate.hpp"
+#include "sim/lesson/lesson.hpp"
 #include "sim/trace/frame.hpp"
 #include "sim/trace/playhead.hpp"
 #include "sim/trace/trace.hpp"
@@ -113,6 +115,11 @@ class Scene {
   virtual std::string caption_detail(const SceneContext&) const { return {}; }
   /// Facts beside the title in the top bar; empty = the shell's own ("AllReduce · ring · float32 · sum").
   virtual std::string facts(const SceneContext&) const { return {}; }
+  /// What only this scene knows, for the conditions of lessons: names and meaning in sim/lesson/facts.cpp.
+  virtual std::map<std::string, sim::FactValue> lesson_facts(const SceneContext&) const { return {}; }
+  /// Where something that a lesson points at ("rank:2", "goal", "dial" …) was drawn in the last frame, in the
+  /// coordinates of view.box; empty if it is not on screen. The names are those that a lesson's highlight may have.
+  virtual std::vector<Rect> places(std::string_view) const { return {}; }
 };
 
 /// One row of the table of scenes.
