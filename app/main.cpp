@@ -50,6 +50,8 @@ sim::Status open_files(App& app, const Options& options) {
     }
     session.scene_id = options.scene;
   }
+  if (!options.at.empty() && !options.scene.empty() && app.shell().scene(options.scene).go_to(options.at))
+    return sim::ok();  // a place of the scene's own
   if (!options.at.empty()) {
     const auto t = parse_at(options.at, session.trace());
     if (!t) return t.error();
@@ -94,7 +96,8 @@ int run_window(App& app, Platform& platform, const Options& options) {
     build_seconds += platform.now() - now;
     last = now;
     // Only when it changes: a new title is an event, and would wake the next poll.
-    if (std::string wanted = app.window_title(); wanted != title) platform.set_title(title = std::move(wanted));
+    if (std::string wanted = app.window_title(); wanted != title)
+      platform.set_title(title = std::move(wanted));
     ++frames;
     const bool last_frame = options.smoke > 0 && frames >= options.smoke;
     platform.end_frame(app.background(), last_frame ? &image : nullptr);
@@ -121,8 +124,8 @@ int run(int argc, char** argv) {
   const bool offscreen = !options.render.empty();
   const std::string assets = find_assets(options.assets);
   if (assets.empty())
-    return fail({.what = "the assets (lang/en/window.toml) were not found", .hint = "--assets FOLDER names them"},
-                1);
+    return fail(
+        {.what = "the assets (lang/en/window.toml) were not found", .hint = "--assets FOLDER names them"}, 1);
   if (const sim::Status status = load_languages(assets + "/lang"); !status) return fail(status.error(), 1);
   Settings settings = offscreen || options.smoke > 0 ? parse_settings("") : load_settings();
   if (options.lang) settings.lang = *options.lang;

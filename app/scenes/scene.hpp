@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,13 @@ struct LibraryEntry {
   bool recent = false;
 };
 
+/// The array file (.npy) that was opened last, for the tensor scene.
+struct OpenedArray {
+  std::shared_ptr<const sim::Tensor> tensor;
+  std::string name;          // "rank0.npy"
+  std::uint64_t serial = 0;  // 0 = none yet; grows with every file
+};
+
 /// Everything a scene may know in one frame. References are valid during the frame only.
 struct SceneContext {
   const sim::Trace& trace;
@@ -54,6 +62,7 @@ struct SceneContext {
   const TextMeasurer& measure;
   const Theme& theme;
   std::span<const LibraryEntry> library;
+  const OpenedArray& array;
   Vec2 stage{};    // logical size of the stage
   double now = 0;  // wall seconds for drifts and tweens; 0 in --render
   bool reduced_motion = false;
@@ -120,6 +129,18 @@ class Scene {
   /// Where something that a lesson points at ("rank:2", "goal", "dial" …) was drawn in the last frame, in the
   /// coordinates of view.box; empty if it is not on screen. The names are those that a lesson's highlight may have.
   virtual std::vector<Rect> places(std::string_view) const { return {}; }
+  /// The title in the top bar; empty = the shell's own (that of what is open).
+  virtual std::string title(const SceneContext&) const { return {}; }
+  /// How far the scene's own story has come, 0 … 1, for a presenter's progress line. Scenes with the
+  /// transport bar leave it to the playhead.
+  virtual std::optional<float> progress() const { return {}; }
+  /// Where the scene stands, for what is not in the trace ("rung:3"), and the way back there: command line,
+  /// lessons, a copied moment. go_to is false for a place that the scene does not know, and then changes
+  /// nothing.
+  virtual std::string place() const { return {}; }
+  virtual bool go_to(std::string_view) { return false; }
+  /// Ctrl+Z (or redo) while this scene keeps edits of its own; true if it took the key.
+  virtual bool undo_own(bool /*redo*/) { return false; }
 };
 
 /// One row of the table of scenes.

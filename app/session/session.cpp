@@ -29,8 +29,8 @@ std::vector<std::int64_t> ring_step_ends(const sim::Trace& trace) {
 
 namespace {
 
-/// What the file format would refuse, an edit may not do either. Large and foreign values are left out of the check:
-/// they were checked when they were read, and writing them out would take longer than simulating.
+/// What the file format would refuse, an edit may not do either. Large and foreign values are left out of the
+/// check: they were checked when they were read, and writing them out would take longer than simulating.
 std::optional<sim::Error> problem_of(sim::Scenario scenario, std::string_view name) {
   constexpr std::int64_t kMostValues = 4'096;
   const bool listed = scenario.tensor.values == sim::ValueSource::List;
@@ -158,7 +158,8 @@ sim::Status Session::open_npy_files(std::vector<std::string> paths) {
   }
   problem_.reset();
   path_ = paths.front();
-  open_scenario(std::move(scenario), file_stem(paths.front()));
+  array = {scenario.tensor.list.front(), file_stem(path_) + ".npy", array.serial + 1};
+  open_scenario(std::move(scenario), file_stem(path_));
   return sim::ok();
 }
 

@@ -67,6 +67,7 @@ class Session {
   Selection selection;
   std::string scene_id = "home";
   std::vector<LibraryEntry> library;  // what home offers to open
+  OpenedArray array;                  // the first of the .npy files that were opened last
 
   // --- time and change
   // -----------------------------------------------------------------------------------------------

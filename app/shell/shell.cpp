@@ -86,7 +86,9 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
   if (entry == nullptr || (entry->needs_trace && !session.has_trace())) entry = &scene_table().front();
   shown_scene_ = std::string(entry->id);
   Scene& scene = this->scene(entry->id);
-  const bool presenting = presenter && entry->transport && session.has_trace();
+  // Scenes with the transport bar show the trace; others tell their own story (home tells none).
+  const bool presenting =
+      presenter && (entry->transport ? session.has_trace() : entry != &scene_table().front());
   const Layout layout = layout_for(canvas.size(), *entry, settings.inspector_folded, presenting);
   const SceneContext ctx{.trace = session.trace(),
                          .frame = session.frame(),
@@ -100,6 +102,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
                          .measure = canvas.fonts(),
                          .theme = canvas.theme(),
                          .library = session.library,
+                         .array = session.array,
                          .stage = {layout.stage.w, layout.stage.h},
                          .now = now,
                          .reduced_motion = settings.reduced_motion,
@@ -197,6 +200,8 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
   c.rect(box, {.fill = t.panel});
   c.line({box.x, box.bottom()}, {box.right(), box.bottom()}, t.line);
 
+  const std::string own_title = scene.title(view.ctx);
+  const bool own = !own_title.empty();  // a scene that is about no file
   // From the right: help, presenter, theme, language, panel; then the chip that says what this is.
   float x = box.right() - 34;
   const auto next = [&] {
@@ -207,7 +212,7 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
   if (view.ui.icon_button("top.help", {next(), y}, Glyph::Help, 18, tr("top.help")))
     view.emit(action::ToggleHelp{});
   if (view.ui.icon_button("top.presenter", {next(), y}, Glyph::Screen, 18, tr("top.presenter"),
-                          session.has_trace()))
+                          own || session.has_trace()))
     view.emit(action::TogglePresenter{});
   const bool dark = settings.theme == ThemeChoice::Dark;
   if (view.ui.icon_button("top.theme", {next(), y}, dark ? Glyph::Sun : Glyph::Moon, 20,
@@ -225,7 +230,7 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
   if (foldable && view.ui.icon_button("top.panel", {next(), y}, Glyph::Panel, 17, tr("top.panel")))
     view.emit(action::ToggleInspector{});
   x += 10;
-  if (session.has_trace() && shown_scene_ != "home") {
+  if (session.has_trace() && shown_scene_ != "home" && !own) {
     std::string label = tr_word("source", view.ctx.trace.header.source);
     if (session.scenario() != nullptr)
       label += " · " + tr("top.seed", {std::to_string(session.scenario()->seed)});
@@ -243,11 +248,14 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
       x -= 74;
     }
   }
-  const bool home = !session.has_trace() || shown_scene_ == "home";
+  const bool home = !own && (!session.has_trace() || shown_scene_ == "home");
   const std::string& raw = view.ctx.trace.header.title;
-  const std::string title = home ? std::string("Ringside") : raw.empty() ? session.name() : known_title(raw);
+  const std::string title = own           ? own_title
+                            : home        ? std::string("Ringside")
+                            : raw.empty() ? session.name()
+                                          : known_title(raw);
   std::string facts = home ? tr("app.tagline") : scene.facts(view.ctx);
-  if (facts.empty()) facts = shell_facts(view.ctx);
+  if (facts.empty() && !own) facts = shell_facts(view.ctx);
   const float left = box.x + 20, room = x - left;
   const std::string shown = fit(c.fonts(), title, room, 17, Face::Bold);
   const float tw = c.text({left, y}, shown, {.size = 17, .face = Face::Bold});
@@ -265,7 +273,9 @@ void Shell::draw_caption(View& view, const Scene& scene) {
     return box.x + box.w * static_cast<float>(static_cast<double>(time - line.from) / span);
   };
   c.rect({box.x, box.y, box.w, kProgressHeight}, {.fill = t.raised});
-  c.rect({box.x, box.y, at(view.ctx.playhead.t) - box.x, kProgressHeight}, {.fill = t.accent});
+  const std::optional<float> progress = scene.progress();
+  const float played = progress ? box.w * *progress : at(view.ctx.playhead.t) - box.x;
+  c.rect({box.x, box.y, played, kProgressHeight}, {.fill = t.accent});
   for (const std::int64_t tick : line.ticks)
     c.rect({at(tick) - 1, box.y, 2, kProgressHeight}, {.fill = t.stage});
   const Rect caption{box.x, box.y + kProgressHeight, box.w, box.h - kProgressHeight};
@@ -288,20 +298,27 @@ void Shell::handle_keys(View& view, Session& session, Scene& scene) {
   };
   if (pressed(Key::F1)) view.emit(action::ToggleHelp{});
   if (pressed(Key::F11)) view.emit(action::ToggleFullScreen{});
-  if (ui.ctrl() && pressed(Key::Z)) view.emit(ui.shift() ? Action(action::Redo{}) : Action(action::Undo{}));
-  if (ui.ctrl() && pressed(Key::Y)) view.emit(action::Redo{});
+  if (ui.ctrl() && pressed(Key::Z) && !scene.undo_own(ui.shift()))
+    view.emit(ui.shift() ? Action(action::Redo{}) : Action(action::Undo{}));
+  if (ui.ctrl() && pressed(Key::Y) && !scene.undo_own(true)) view.emit(action::Redo{});
   if (help_open) {
     if (pressed(Key::Escape)) view.emit(action::ToggleHelp{});
     return;
   }
   if (ui.any_popup_open()) return;
-  if (session.has_trace() && !session.problem()) {
+  // A scene without the transport bar has the keys of time for its own story.
+  const SceneEntry* entry = find_scene(shown_scene_);
+  const bool timed = entry != nullptr && entry->transport;
+  if (!session.problem() && (session.has_trace() || !timed)) {
     for (const Key key : {Key::Left, Key::Right, Key::Up, Key::Down, Key::PageUp, Key::PageDown, Key::Enter,
-                          Key::Delete, Key::Insert, Key::Escape, Key::C}) {
+                          Key::Delete, Key::Insert, Key::Escape, Key::C, Key::Space, Key::Home, Key::End}) {
       const bool arrow = key <= Key::Down && key >= Key::Left;
       if (arrow && (ui.focused_takes_arrows() || !scene.owns_arrows())) continue;
+      if (timed && (key == Key::Space || key == Key::Home || key == Key::End)) continue;
       if (ui.key(key) && scene.key(key, view)) ui.take(key);
     }
+  }
+  if (timed && session.has_trace() && !session.problem()) {
     const bool free_arrows = !ui.focused_takes_arrows();
     if (pressed(Key::Space)) view.emit(action::TogglePlay{});
     if (free_arrows && pressed(Key::Left)) view.emit(action::StepBy{-1});
