@@ -54,9 +54,10 @@ struct SceneContext {
   const sim::Frame& frame;
   const sim::Playhead& playhead;
   std::int64_t end_time = 0;
-  std::uint64_t generation = 0;                 // changes when another trace is shown
-  const sim::Scenario* scenario = nullptr;      // what made the trace, if known
-  const sim::Simulation* simulation = nullptr;  // outcome and results, if simulated
+  std::uint64_t generation = 0;                             // changes when another trace is shown
+  const sim::Scenario* scenario = nullptr;                  // what made the trace, if known
+  const sim::Simulation* simulation = nullptr;              // outcome and results, if simulated
+  std::shared_ptr<const sim::Simulation> shared = nullptr;  // the same, for work on another thread
   Abilities can;
   const Selection& selection;
   const TextMeasurer& measure;

@@ -56,6 +56,8 @@ class Session {
   std::int64_t end_time() const { return has_trace() ? trace().end_time() : 0; }
   const sim::Scenario* scenario() const { return scenario_ ? &*scenario_ : nullptr; }
   const sim::Simulation* simulation() const { return simulation_.get(); }
+  /// The same, kept alive for work on another thread; null for a trace that was not simulated here.
+  std::shared_ptr<const sim::Simulation> shared_simulation() const { return simulation_; }
   const std::string& name() const { return name_; }
   const std::string& path() const { return path_; }
   Abilities abilities() const { return can_; }
@@ -99,7 +101,7 @@ class Session {
 
   std::string name_, path_;
   std::optional<sim::Scenario> scenario_;
-  std::unique_ptr<sim::Simulation> simulation_;
+  std::shared_ptr<const sim::Simulation> simulation_;
   std::unique_ptr<sim::Trace> foreign_;
   const sim::Trace* trace_ = nullptr;
   std::unique_ptr<sim::FrameSource> frames_;

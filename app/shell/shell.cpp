@@ -97,6 +97,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
                          .generation = session.generation(),
                          .scenario = session.scenario(),
                          .simulation = session.simulation(),
+                         .shared = session.shared_simulation(),
                          .can = session.abilities(),
                          .selection = session.selection,
                          .measure = canvas.fonts(),

@@ -210,8 +210,9 @@ void finish(const Case& c, Diagnosis& d) {
 
 }  // namespace
 
-Diagnosis diagnose(const Trace& trace) {
-  const Survey all = survey(trace);
+namespace {
+
+Diagnosis judge(const Trace& trace, const Survey& all) {
   const Case c{trace, all};
   Diagnosis result;
   for (const Rule rule : kRules) {
@@ -227,6 +228,27 @@ Diagnosis diagnose(const Trace& trace) {
   }
   finish(c, result);
   return result;
+}
+
+}  // namespace
+
+Diagnosis diagnose(const Trace& trace) {
+  return judge(trace, survey(trace));
+}
+
+Diagnosis diagnose_at(const Trace& trace, std::int64_t t) {
+  if (t >= trace.end_time()) return diagnose(trace);
+  Survey all = survey(trace, t);
+  all.patience = kStalledAfterNs;
+  // A node that is up again is a failure of the past: the one that is open now is asked for.
+  std::erase_if(all.node_down, [&](std::uint32_t down) {
+    const Event& d = trace.events()[down];
+    return std::any_of(all.node_up.begin(), all.node_up.end(), [&](std::uint32_t up) {
+      const Event& u = trace.events()[up];
+      return u.src_id == d.src_id && u.t > d.t;
+    });
+  });
+  return judge(trace, all);
 }
 
 }  // namespace ringside::sim

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "sim/diagnosis/diagnosis.hpp"
+#include "sim/trace/frame.hpp"
 #include "sim/trace/trace.hpp"
 
 namespace ringside::sim {
@@ -15,5 +16,10 @@ namespace ringside::sim {
 /// Deterministic. A clean job gives kind none. Works on unfinished (live) traces too: it judges what is there
 /// so far.
 Diagnosis diagnose(const Trace& trace);
+
+/// The diagnosis that could be made at time t: only events up to t are looked at. Between two events of a
+/// healthy step somebody always waits for somebody, so a wait counts as a failure only from `kStalledAfterNs`
+/// on, or when the rank that is missing has ended. At the end of the trace it is diagnose().
+Diagnosis diagnose_at(const Trace& trace, std::int64_t t);
 
 }  // namespace ringside::sim

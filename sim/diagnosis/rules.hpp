@@ -15,6 +15,8 @@ namespace ringside::sim {
 struct Case {
   const Trace& trace;
   const Survey& survey;
+  /// For rules that read the trace itself: whether the event had happened by the time that is judged.
+  bool seen(const Event& e) const { return e.t <= survey.end_t; }
 };
 
 using Verdict = std::optional<Diagnosis>;

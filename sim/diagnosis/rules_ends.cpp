@@ -180,6 +180,15 @@ void draw_waits(Diagnosis& d, const std::vector<int>& waiting, const std::vector
       if (d.waits_for.size() < kMaxEdges) d.waits_for.emplace_back(from, to);
 }
 
+/// Nobody has waited for long yet: who is missing and alive may still come.
+bool is_early(const Case& c, const Attendance& who) {
+  return std::all_of(who.waiting.begin(), who.waiting.end(), [&](int r) {
+    const RankSurvey& rank = c.survey.ranks[static_cast<std::size_t>(r)];
+    return !rank.timeout && rank.errors.empty() &&
+           c.survey.end_t - rank.calls[who.at].enqueued < c.survey.patience;
+  });
+}
+
 const Call& waiting_call(const Case& c, const Attendance& who) {
   return c.survey.ranks[static_cast<std::size_t>(who.waiting.front())].calls[who.at];
 }
@@ -210,6 +219,8 @@ Verdict rule_rank_absent(const Case& c) {
   std::vector<int> left, alive;
   for (const int r : who.missing)
     (c.survey.ranks[static_cast<std::size_t>(r)].ended_well() ? left : alive).push_back(r);
+  if (is_early(c, who)) alive.clear();
+  if (alive.empty() && left.empty()) return std::nullopt;
   const std::vector<int>& suspects = alive.empty() ? left : alive;
   const RankSurvey& first = c.survey.ranks[static_cast<std::size_t>(suspects.front())];
   const std::uint32_t event = alive.empty() ? first.end->event : first.last_own_event;
@@ -233,7 +244,7 @@ Verdict rule_rank_absent(const Case& c) {
 
 Verdict rule_stuck_inside(const Case& c) {
   const Attendance who = attendance(c.survey);
-  if (who.waiting.empty() || !who.missing.empty()) return std::nullopt;
+  if (who.waiting.empty() || !who.missing.empty() || is_early(c, who)) return std::nullopt;
   const Call& call = waiting_call(c, who);
   // The transfer that began and never arrived, and the ranks that wait for a peer.
   std::vector<std::pair<int, int>> waits;
@@ -243,6 +254,7 @@ Verdict rule_stuck_inside(const Case& c) {
     if (e.type != EventType::RingStepBegin && e.type != EventType::RingStepEnd &&
         e.type != EventType::RingStepWait)
       continue;
+    if (!c.seen(e)) continue;
     if (e.ring.coll != call.coll) continue;
     if (e.type == EventType::RingStepBegin) open.push_back(i);
     if (e.type == EventType::RingStepWait) waits.emplace_back(e.src_id, e.ring.peer);

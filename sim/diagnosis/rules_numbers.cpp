@@ -51,6 +51,7 @@ Poison find_poison(const Case& c) {
   std::vector<std::int32_t> step(static_cast<std::size_t>(c.survey.world()), 1);
   for (const std::uint32_t i : c.trace.order()) {
     const Event& e = c.trace.events()[i];
+    if (!c.seen(e)) break;
     if (e.rank() < 0 || e.rank() >= c.survey.world()) continue;
     std::int32_t& now = step[static_cast<std::size_t>(e.rank())];
     if (e.type == EventType::PhaseBegin) now = std::max(now, e.phase.step);
@@ -65,7 +66,7 @@ Poison find_poison(const Case& c) {
 Verdict overflow_in_the_sum(const Case& c) {
   for (std::uint32_t i = 0; i < c.trace.size(); ++i) {
     const Event& e = c.trace.events()[i];
-    if (e.type != EventType::RingStepEnd || e.ring.sample == kNone) continue;
+    if (e.type != EventType::RingStepEnd || e.ring.sample == kNone || !c.seen(e)) continue;
     const Sample& sample = c.trace.sample(e.ring.sample);
     if (sample.inf_count == 0 && sample.nan_count == 0) continue;
     Diagnosis d;
@@ -93,7 +94,7 @@ Verdict infinite_input(const Case& c) {
   for (std::uint32_t i = 0; i < c.trace.size(); ++i) {
     const Event& e = c.trace.events()[i];
     if (e.type != EventType::TensorValues || e.tensor.sample == kNone || e.rank() < 0 ||
-        e.rank() >= c.survey.world())
+        e.rank() >= c.survey.world() || !c.seen(e))
       continue;
     if (c.trace.string(e.tensor.name) == "result" || c.trace.sample(e.tensor.sample).inf_count == 0) continue;
     if (std::find(ranks.begin(), ranks.end(), e.rank()) == ranks.end()) ranks.push_back(e.rank());

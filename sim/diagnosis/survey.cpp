@@ -96,6 +96,7 @@ void on_rank_event(RankSurvey& rank, const Trace& trace, const Event& e, std::ui
 
 void on_node_event(Survey& all, const Trace& trace, const Event& e, std::uint32_t index) {
   if (e.type == EventType::NodeState && trace.string(e.text.text) == "down") all.node_down.push_back(index);
+  if (e.type == EventType::NodeState && trace.string(e.text.text) == "up") all.node_up.push_back(index);
   if (e.type == EventType::LogLine) all.kernel_lines.push_back(index);
   if (e.type != EventType::NicState) return;
   const std::string& port = trace.string(e.text.text);
@@ -115,14 +116,15 @@ const Call* RankSurvey::pending() const {
   return found == calls.end() ? nullptr : &*found;
 }
 
-Survey survey(const Trace& trace) {
+Survey survey(const Trace& trace, std::int64_t until) {
   Survey all;
   all.gpus_per_node = std::max(1, trace.header.gpus_per_node);
-  all.end_t = trace.end_time();
+  all.end_t = std::min(until, trace.end_time());
   if (trace.header.detail != Detail::Groups)
     all.ranks.resize(static_cast<std::size_t>(std::max(0, trace.header.world_size)));
   for (const std::uint32_t index : trace.order()) {
     const Event& e = trace.events()[index];
+    if (e.t > until) break;
     switch (e.src_kind) {
       case Source::Kind::Rank:
         if (e.src_id >= 0 && e.src_id < all.world())

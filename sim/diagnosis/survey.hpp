@@ -86,10 +86,12 @@ struct NicSurvey {
 struct Survey {
   std::vector<RankSurvey> ranks;
   std::vector<std::uint32_t> node_down;     // event indices of node_state "down"
+  std::vector<std::uint32_t> node_up;       // … and "up": the job was started again
   std::vector<std::uint32_t> kernel_lines;  // event indices of log lines whose stream is "kernel"
   std::vector<std::uint32_t> launcher_lines;
   std::vector<NicSurvey> nics;
-  std::int64_t end_t = 0;
+  std::int64_t end_t = 0;     // what is later was not looked at
+  std::int64_t patience = 0;  // a wait shorter than that is no failure
   int gpus_per_node = 1;
 
   int world() const { return static_cast<int>(ranks.size()); }
@@ -97,6 +99,7 @@ struct Survey {
   const std::string& host_of(int rank) const { return ranks[static_cast<std::size_t>(rank)].host; }
 };
 
-Survey survey(const Trace& trace);
+/// Everything up to `until`.
+Survey survey(const Trace& trace, std::int64_t until = INT64_MAX);
 
 }  // namespace ringside::sim

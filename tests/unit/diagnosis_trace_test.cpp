@@ -129,5 +129,48 @@ TEST(DiagnosisOfTraces, TwoRanksThatDifferAreUndecided) {
   EXPECT_EQ(d.alternatives.size(), 2u);
 }
 
+/// At no moment before the fault has struck is anything diagnosed: somebody always waits for somebody in a
+/// healthy step. And at no moment an innocent rank is accused.
+TEST(DiagnosisOfTraces, AtATimeKnowsOnlyWhatHadHappened) {
+  for (const Row& row : rows()) {
+    SCOPED_TRACE(row.name);
+    const Simulation result = run(row.job);
+    std::int64_t struck = INT64_MAX;
+    for (const Event& e : result.trace.events())
+      if (e.type == EventType::Command) struck = std::min(struck, e.t);
+    std::int64_t last = -1;
+    for (const std::uint32_t i : result.trace.order()) {
+      const std::int64_t t = result.trace.events()[i].t;
+      if (t == last || t == result.trace.end_time()) continue;
+      last = t;
+      const Diagnosis d = diagnose_at(result.trace, t);
+      if (t < struck) {
+        ASSERT_EQ(d.kind, DiagnosisKind::None) << t << " ns: " << d.first_cause.what;
+      }
+      for (const int culprit : d.culprits)
+        ASSERT_TRUE(row.culprits.empty() ||
+                    std::binary_search(row.culprits.begin(), row.culprits.end(), culprit))
+            << t << " ns: " << d.first_cause.what;
+      for (const Evidence& e : d.evidence) ASSERT_LE(e.t_ns.value_or(0), t) << "evidence from the future";
+    }
+    const Diagnosis end = diagnose_at(result.trace, result.trace.end_time()), whole = diagnose(result.trace);
+    EXPECT_EQ(end.kind, whole.kind);
+    EXPECT_EQ(end.culprits, whole.culprits);
+  }
+}
+
+TEST(DiagnosisOfTraces, AHangIsOneOnlyAfterALongWait) {
+  JobText text = job(fault("kind=\"hang\";rank=1;step=3"));
+  text.watchdog = "600s";
+  const Simulation result = run(text);
+  std::int64_t waits_from = 0;
+  for (const Event& e : events_of(result.trace, EventType::CollectiveEnqueued))
+    waits_from = std::max(waits_from, e.t);
+  EXPECT_EQ(diagnose_at(result.trace, waits_from + 15'000'000'000).kind, DiagnosisKind::None);
+  const Diagnosis d = diagnose_at(result.trace, waits_from + 25'000'000'000);
+  EXPECT_EQ(d.kind, DiagnosisKind::HangRankMissing);
+  EXPECT_EQ(d.culprits, std::vector<int>{1});
+}
+
 }  // namespace
 }  // namespace ringside::sim::test
