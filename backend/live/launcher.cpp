@@ -86,6 +86,20 @@ std::vector<std::string> mpirun_arguments(const LaunchOptions& o, const std::str
   return argv;
 }
 
+/// Until mpirun has ended, somebody asks to stop, or mpirun stays behind: all that it started (ranks, agents
+/// on other hosts) has ended and it has not. Open MPI 4.1 can do that when some ranks leave through
+/// MPI_Finalize while others abort.
+void wait_for(Child& mpirun, const std::atomic<bool>& stop) {
+  constexpr auto kStaysBehind = 10s;
+  auto last_with_children = std::chrono::steady_clock::now();
+  while (mpirun.running() && !stop.load()) {
+    std::this_thread::sleep_for(20ms);
+    const auto now = std::chrono::steady_clock::now();
+    if (mpirun.has_children()) last_with_children = now;
+    if (now - last_with_children > kStaysBehind) return;
+  }
+}
+
 }  // namespace
 
 sim::Status write_run_file(const std::string& path, const HubRunFile& run) {
@@ -230,7 +244,7 @@ sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenari
       mpirun_arguments(options, scenario_path, base, run.origin_unix_ns),
       {"RINGSIDE_RANK_TOKEN=" + run.rank_token, "RINGSIDE_HUB_FINGERPRINT=" + fingerprint}, false);
   if (!mpirun) return mpirun.error();
-  while (mpirun->running() && !stop.load()) std::this_thread::sleep_for(20ms);
+  wait_for(*mpirun, stop);
   mpirun->end(5'000);
   notes.mpirun_exit = mpirun->exit_code();
   std::this_thread::sleep_for(

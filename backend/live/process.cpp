@@ -10,6 +10,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 #include <utility>
 
@@ -90,6 +92,19 @@ bool Child::running() {
   exit_code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   pid_ = -1;
   return false;
+}
+
+bool Child::has_children() const {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  bool told = false;
+  for (fs::directory_iterator it("/proc/" + std::to_string(pid_) + "/task", error), end; !error && it != end;
+       it.increment(error)) {
+    std::ifstream children(it->path() / "children");
+    told = told || children.is_open();
+    if (std::string first; children >> first) return true;
+  }
+  return !told;
 }
 
 void Child::end(int patience_ms) {

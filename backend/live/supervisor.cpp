@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <optional>
 #include <thread>
 
@@ -181,6 +182,8 @@ std::optional<Ended> ended(int pid) {
 
 constexpr std::size_t kBatchBytes = 128 * 1024;
 constexpr auto kTick = 10ms;
+/// MPI_Init waits for every rank of the job; one that died in it leaves the others there for ever.
+constexpr auto kStartLimit = 60s;
 
 }  // namespace
 
@@ -215,7 +218,14 @@ int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
   while (!end) {
     std::this_thread::sleep_for(kTick);
     end = ended(pid);
-    if (!shared.ready.load(std::memory_order_acquire)) continue;
+    if (!shared.ready.load(std::memory_order_acquire)) {
+      if (!killed && std::chrono::steady_clock::now() - last_beat > kStartLimit) {
+        killed = true;
+        std::fprintf(stderr, "ringside-rank: MPI did not start within 60 s; the worker is ended\n");
+        ::kill(pid, SIGKILL);
+      }
+      continue;
+    }
     if (!said_hello) {
       said_hello = true;
       if (options.has_hub) {

@@ -112,7 +112,7 @@ class Guard {
 
   bool fail(std::string what) {
     Error error;
-    error.what = std::move(what);
+    error.what = "not valid TOML: " + std::move(what);
     error.line = line_;
     error.column = 1;
     for (std::size_t i = line_begin_; i < at_ && i < text_.size(); ++i) {

@@ -162,7 +162,7 @@ TEST_F(Cli, BadInputExits2SaysWhereAndWritesNothing) {
        std::string("\x7f"
                    "ELF\0\1\2\xff\xfe",
                    9),
-       {"binary.toml:1:7:", "not valid TOML"}},
+       {"binary.toml:1:8:", "not valid TOML"}},
       {"key.toml",
        "[tensor]\nshape = [1]\n[collectve]\n",
        {"key.toml:3:2:", "unknown key \"collectve\"", "did you mean \"collective\"?"}},

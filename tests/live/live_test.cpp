@@ -32,7 +32,7 @@ struct LiveRun {
 
 LiveRun live(const std::string& arguments) {
   // MPI keeps memory to its end: leaks of its own are not ours to judge.
-  const std::string command = "ASAN_OPTIONS=detect_leaks=0 " + std::string(RINGSIDE_BIN_DIR) +
+  const std::string command = "ASAN_OPTIONS=detect_leaks=0 timeout -k 5 90 " + std::string(RINGSIDE_BIN_DIR) +
                               "/ringside-cli live --json " + arguments + " 2>/dev/null";
   LiveRun run;
   std::FILE* pipe = ::popen(command.c_str(), "r");
