@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "sim/base/check.hpp"
+#include "sim/job/buckets.hpp"
 #include "sim/job/rules.hpp"
 #include "sim/tensor/reduce.hpp"
 
@@ -195,6 +196,10 @@ std::shared_ptr<const Tensor> slice(const std::shared_ptr<const Tensor>& tensor,
 Chunk bucket_range(const Simulator& sim, std::int64_t count, int bucket) {
   const int buckets = sim.scenario->training.buckets;
   if (buckets == 1) return {0, count, 0, 0, 0};
+  if (sim.scenario->training.network.enabled) {
+    const Bucket part = bucket_plan(sim.scenario->training, count)[static_cast<std::size_t>(bucket)];
+    return {part.offset, part.count, 0, 0, 0};
+  }
   return even_chunks(count, buckets).chunks[static_cast<std::size_t>(bucket)];
 }
 

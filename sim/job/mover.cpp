@@ -188,6 +188,7 @@ void Mover::make_message(int rank, std::uint32_t transfer, std::int64_t t) {
   message.src = x.src;
   message.dst = x.dst;
   message.transfer = transfer;
+  message.program = state.call.program.get();
   message.coll = state.call.coll;
   message.lane = lane_of(*state.call.program, transfer);
   message.sample = state.chunk_sample[x.chunk];
@@ -318,14 +319,25 @@ bool Mover::after_is_done(const RankState& state, std::uint32_t transfer) const 
   return before == kNoTransfer || state.done[program.place[before]] != 0;
 }
 
+/// Algorithms without a program order send a chunk as soon as they have it, so on one connection a later
+/// transfer may overtake an earlier one (Rabenseifner's, when ranks come at different times). Both sides run
+/// the same schedule then, and the message is the one that it says it is, as a tag would tell.
+void Mover::expect_first(Lane& lane, const Program& program, const Message& message) {
+  if (program.schedule.in_program_order || message.program != &program) return;
+  const auto next = lane.expected.begin() + static_cast<std::ptrdiff_t>(lane.cursor);
+  const auto found = std::find(next, lane.expected.end(), message.transfer);
+  if (found != lane.expected.end()) std::rotate(next, found, found + 1);
+}
+
 /// Arrived messages of a connection meet the receives of the call that the receiver is in, in order.
 void Mover::match(std::uint64_t key, std::int64_t t) {
   Lane& lane = lanes_[key];
   RankState& state = rank_state(lane_dst(key));
   if (!state.in_call || state.stopped_at >= 0) return;
   while (lane.first < lane.arrived.size() && lane.cursor < lane.expected.size()) {
-    const std::uint32_t transfer = lane.expected[lane.cursor];
     const std::uint32_t id = lane.arrived[lane.first];
+    expect_first(lane, *state.call.program, messages_[id]);
+    const std::uint32_t transfer = lane.expected[lane.cursor];
     const Schedule& schedule = state.call.program->schedule;
     const std::int64_t room = schedule.chunks.chunks[schedule.transfers[transfer].to_chunk].count *
                               size_of(state.call.buffer.dtype);

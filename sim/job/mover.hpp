@@ -109,6 +109,7 @@ class Mover {
     std::int64_t start = -1, left = -1, arrive = -1;
     std::int32_t src = 0, dst = 0;
     std::uint32_t transfer = 0, coll = 0;
+    const Program* program = nullptr;  // the sender's, to be compared only
     std::uint64_t lane = 0;
     std::uint32_t epoch = 0;  // of the link when it began
     std::uint32_t sample = kNoTransfer;
@@ -174,6 +175,7 @@ class Mover {
   void give_first_turns(RankState& state, const std::vector<std::uint32_t>& sends);
   void pass_turn(Message& message, std::int64_t t);
   void make_message(int rank, std::uint32_t transfer, std::int64_t t);
+  static void expect_first(Lane& lane, const Program& program, const Message& message);
   void match(std::uint64_t lane, std::int64_t t);
   void apply(RankState& state, std::uint32_t transfer);
   void take_in(RankState& state, int rank, std::uint32_t transfer, std::int64_t t);

@@ -179,6 +179,57 @@ Gradient gradient_of(const NetworkSpec& spec, std::span<const float> parameters,
   return result;
 }
 
+namespace {
+
+/// As run_backward, with absolute values.
+void add_magnitudes(const std::vector<LayerSpan>& layers, std::span<const float> parameters,
+                    std::span<const float> input, const Activations& a, std::vector<double> delta,
+                    std::vector<double>& sum) {
+  for (std::size_t l = layers.size(); l-- > 0;) {
+    const LayerSpan& layer = layers[l];
+    const std::span<const float> in = l == 0 ? input : std::span<const float>(a.after[l - 1]);
+    std::vector<double> below(in.size(), 0.0);
+    for (std::size_t o = 0; o < delta.size(); ++o) {
+      sum[layer.biases + o] += delta[o];
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        const std::size_t w = layer.weights + o * in.size() + i;
+        const double by_weight = delta[o] * std::abs(static_cast<double>(in[i]));
+        sum[w] += by_weight;
+        const double by_input = std::abs(static_cast<double>(parameters[w])) * delta[o];
+        below[i] += by_input;
+      }
+    }
+    if (l == 0) return;
+    for (std::size_t i = 0; i < below.size(); ++i)
+      if (!relu_passes(a.before[l - 1][i])) below[i] = 0.0;
+    delta = std::move(below);
+  }
+}
+
+}  // namespace
+
+std::vector<double> gradient_magnitude(const NetworkSpec& spec, std::span<const float> parameters,
+                                       const Batch& batch) {
+  const auto layers = layer_spans(spec);
+  const auto inputs = static_cast<std::size_t>(spec.layers.front());
+  const auto outputs = static_cast<std::size_t>(spec.layers.back());
+  const double terms = static_cast<double>(static_cast<std::size_t>(batch.samples) * outputs);
+  std::vector<double> sum(parameters.size(), 0.0);
+  Activations a;
+  std::vector<double> delta(outputs);
+  for (std::size_t s = 0; s < static_cast<std::size_t>(batch.samples); ++s) {
+    const auto x = std::span(batch.x).subspan(s * inputs, inputs);
+    const auto y = std::span(batch.y).subspan(s * outputs, outputs);
+    run_forward(layers, parameters, x, a);
+    for (std::size_t k = 0; k < outputs; ++k) {
+      const float difference = a.after.back()[k] - y[k];
+      delta[k] = 2.0 * std::abs(static_cast<double>(difference)) / terms;
+    }
+    add_magnitudes(layers, parameters, x, a, delta, sum);
+  }
+  return sum;
+}
+
 double loss_of(const NetworkSpec& spec, std::span<const float> parameters, const Batch& batch) {
   const auto layers = layer_spans(spec);
   const auto inputs = static_cast<std::size_t>(spec.layers.front());

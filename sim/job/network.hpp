@@ -43,6 +43,11 @@ double loss_of(const NetworkSpec& spec, std::span<const float> parameters, const
 /// Mean squared error and its gradient by backpropagation.
 Gradient gradient_of(const NetworkSpec& spec, std::span<const float> parameters, const Batch& batch);
 
+/// The gradient with every product taken absolute, so that nothing cancels: what the rounding error of the
+/// gradient is measured by. The activations are the network's own; the rest is computed in float64.
+std::vector<double> gradient_magnitude(const NetworkSpec& spec, std::span<const float> parameters,
+                                       const Batch& batch);
+
 /// The networks of all ranks.
 class Network {
  public:

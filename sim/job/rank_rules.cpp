@@ -5,6 +5,7 @@
 
 #include "sim/base/random.hpp"
 #include "sim/base/text.hpp"
+#include "sim/job/buckets.hpp"
 #include "sim/job/rules.hpp"
 #include "sim/tensor/reduce.hpp"
 
@@ -178,6 +179,15 @@ void divide(Simulator& sim, int r) {
   rank.skip_update = nan_skips_update(sim, r);
 }
 
+/// How this step's calls are made, before the first of them (which is in the middle of backward with
+/// overlap).
+void decide_calls(Simulator& sim, int r) {
+  Rank& rank = sim.rank(r);
+  rank.op = sim.scenario->collective.op;
+  if (const Fault* fault = fault_now(sim, r, FaultKind::Op)) rank.op = *fault->op;
+  rank.discard = fault_now(sim, r, FaultKind::SkipCollective) != nullptr;
+}
+
 /// In the order of the program; a fault may swap the first two, or put a broadcast before the only one.
 void call_all_buckets(Simulator& sim, int r) {
   Rank& rank = sim.rank(r);
@@ -193,11 +203,20 @@ void call_all_buckets(Simulator& sim, int r) {
   while (rank.next_bucket < buckets) call_bucket(sim, r, rank.next_bucket++);
 }
 
-/// Backward in as many parts as there are buckets: a bucket's collective starts when its part is done.
+/// A bucket's collective starts when its part of backward is done.
 void schedule_buckets(Simulator& sim, int r, std::int64_t duration) {
-  const int buckets = sim.scenario->training.buckets;
-  for (int b = 0; b + 1 < buckets; ++b)
-    sim.push(sim.now + duration * (b + 1) / buckets, ItemKind::BucketReady, r, b);
+  const TrainingSpec& training = sim.scenario->training;
+  if (training.network.enabled) {
+    const auto plan = bucket_plan(training, sim.rank(r).grad->count());
+    for (std::size_t b = 0; b + 1 < plan.size(); ++b) {
+      const __int128 share = static_cast<__int128>(duration) * plan[b].ready_ppm / 1'000'000;
+      sim.push(sim.now + static_cast<std::int64_t>(share), ItemKind::BucketReady, r,
+               static_cast<std::int64_t>(b));
+    }
+    return;
+  }
+  for (int b = 0; b + 1 < training.buckets; ++b)
+    sim.push(sim.now + duration * (b + 1) / training.buckets, ItemKind::BucketReady, r, b);
 }
 
 /// DistributedDataParallel compares the shapes of all parameters with rank 0's when it is constructed: a
@@ -317,12 +336,14 @@ void begin_phase(Simulator& sim, int r, Phase phase) {
   if (phase == Phase::AllReduce) return begin_all_reduce(sim, r);
   const std::int64_t duration = duration_of(sim, r, phase);
   if (phase == Phase::Backward) compute_gradient(sim, r);
+  if (phase == Phase::Backward && sim.scenario->training.overlap) decide_calls(sim, r);
   if (strikes_in_phase(sim, r, duration)) return;
   if (duration == 0) return on_phase_end(sim, r);
   rank.in_phase = true;
   emit_phase(sim, r, EventType::PhaseBegin);
   sim.push(sim.now + duration, ItemKind::PhaseEnd, r);
-  if (phase == Phase::Backward && sim.scenario->training.overlap) schedule_buckets(sim, r, duration);
+  if (phase == Phase::Backward && sim.scenario->training.overlap && calls_collectives(sim))
+    schedule_buckets(sim, r, duration);
 }
 
 void begin_all_reduce(Simulator& sim, int r) {
@@ -331,9 +352,7 @@ void begin_all_reduce(Simulator& sim, int r) {
   strikes_in_phase(sim, r, 0);
   rank.in_phase = true;
   emit_phase(sim, r, EventType::PhaseBegin);
-  rank.op = sim.scenario->collective.op;
-  if (const Fault* fault = fault_now(sim, r, FaultKind::Op)) rank.op = *fault->op;
-  rank.discard = fault_now(sim, r, FaultKind::SkipCollective) != nullptr;
+  if (!sim.scenario->training.overlap) decide_calls(sim, r);
   call_all_buckets(sim, r);
   rank.waits_for_calls = true;
   if (rank.life == Life::Running && rank.open.empty()) on_phase_end(sim, r);

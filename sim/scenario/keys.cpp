@@ -92,7 +92,8 @@ constexpr auto kRows = std::to_array<Row>({
       "How far a phase's time differs per rank and step, at random: 0.02 is ± 2 %."},
      "0.02"},
     {{"training", "buckets", "integer", "1 … 1024, at most one per element", "1",
-      "DDP's buckets: the gradient is reduced in so many collectives a step."},
+      "DDP's buckets: the gradient is reduced in so many collectives a step, with a network the last layer "
+      "first."},
      "2"},
     {{"training", "overlap", "boolean", "true, false", "false",
       "Whether a bucket's collective starts while the backward pass goes on."},
@@ -120,7 +121,7 @@ constexpr auto kRows = std::to_array<Row>({
       "Step size of plain gradient descent."},
      "0.05"},
     {{"training.network", "all_reduce", "boolean", "true, false", "true",
-      "Whether gradients are averaged; false lets every rank train alone."},
+      "Whether gradients are averaged; false calls no collective: every rank trains alone."},
      "true"},
 
     {{"collective", "collective", "word",

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "sim/base/text.hpp"
+#include "sim/job/buckets.hpp"
 #include "sim/model/preset.hpp"
 #include "sim/scenario/parse_sections.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -205,7 +206,12 @@ std::set<std::int64_t> counts_called(const Scenario& scenario) {
     if (count >= buckets) counts.insert(count / buckets);
     if (count % buckets != 0) counts.insert(count / buckets + 1);
   };
-  add(scenario.tensor.shape.count());
+  if (scenario.training.network.enabled) {
+    for (const Bucket& bucket : bucket_plan(scenario.training, scenario.tensor.shape.count()))
+      counts.insert(bucket.count);
+  } else {
+    add(scenario.tensor.shape.count());
+  }
   for (const Fault& fault : scenario.faults)
     if (fault.shape) add(fault.shape->count());
   return counts;

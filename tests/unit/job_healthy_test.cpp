@@ -172,6 +172,31 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, AgainstExecutor,
                                            Shape4{4, "naive", "nccl", "even", 1, "[9]"},
                                            Shape4{7, "naive", "nccl", "even", 2, "[9]"}));
 
+/// Where sends do not stand in line, a later transfer may overtake an earlier one between the same two ranks:
+/// the numbers are those of the schedule all the same, whoever comes late.
+TEST(JobHealthy, NumbersDoNotDependOnWhoComesLate) {
+  for (const char* algorithm :
+       {"rabenseifner", "recursive_doubling", "binomial_tree", "tree", "hierarchical", "nvls", "naive"})
+    for (const int world : {4, 7, 8})
+      for (const int channels : {1, 2}) {
+        JobText job;
+        job.gpus_per_node = world;
+        job.steps = 3;
+        job.jitter = "0.3";
+        job.shape = "[40]";
+        job.values = "{ random = \"normal\" }";
+        job.more_collective =
+            std::string("algorithm = \"") + algorithm + "\"\nchannels = " + std::to_string(channels);
+        const Scenario scenario = scenario_of(job);
+        const Simulation result = simulate(scenario);
+        const Numbers numbers =
+            execute_numbers(make_schedule(scenario.schedule_request()), ReduceOp::Sum, make_inputs(scenario));
+        for (std::size_t r = 0; r < numbers.result.size(); ++r)
+          EXPECT_EQ(result.collectives.back().result[r]->data, numbers.result[r]->data)
+              << algorithm << ", " << world << " ranks, " << channels << " channels, R" << r;
+      }
+}
+
 TEST(JobHealthy, WithoutNumbersTheTimesAreTheSame) {
   JobText with, without;
   with.steps = without.steps = 5;
