@@ -30,6 +30,15 @@ namespace {
   ::_exit(127);
 }
 
+/// "123 (name) Z …": the state stands after the last bracket, whatever the name is.
+bool has_ended(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string stat;
+  if (!std::getline(file, stat)) return true;
+  const std::size_t bracket = stat.rfind(')');
+  return bracket != std::string::npos && bracket + 2 < stat.size() && stat[bracket + 2] == 'Z';
+}
+
 }  // namespace
 
 Child::Child(Child&& other) noexcept {
@@ -94,7 +103,7 @@ bool Child::running() {
   return false;
 }
 
-bool Child::has_children() const {
+bool Child::has_running_children() const {
   namespace fs = std::filesystem;
   std::error_code error;
   bool told = false;
@@ -102,7 +111,8 @@ bool Child::has_children() const {
        it.increment(error)) {
     std::ifstream children(it->path() / "children");
     told = told || children.is_open();
-    if (std::string first; children >> first) return true;
+    for (std::string child; children >> child;)
+      if (!has_ended(child)) return true;
   }
   return !told;
 }

@@ -24,9 +24,9 @@ class Child {
   /// One line of its output without the line feed; an error when it ends or says nothing for `timeout_ms`.
   sim::Result<std::string> read_line(int timeout_ms);
   bool running();
-  /// True while it has child processes of its own, or when the system does not tell
-  /// (/proc/PID/task/*/children).
-  bool has_children() const;
+  /// True while child processes of its own run (those that have ended and wait to be reaped do not count), or
+  /// when the system does not tell (/proc/PID/task/*/children).
+  bool has_running_children() const;
   /// SIGTERM, then SIGKILL after `patience_ms`.
   void end(int patience_ms);
   int pid() const { return pid_; }

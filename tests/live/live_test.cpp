@@ -88,7 +88,11 @@ TEST_P(SameNumbers, AsTheSimulator) {
 }
 INSTANTIATE_TEST_SUITE_P(Worlds, SameNumbers,
                          testing::Values(std::tuple(2, "float32"), std::tuple(3, "float32"),
-                                         std::tuple(4, "float16"), std::tuple(8, "float32")));
+                                         std::tuple(4, "float16"), std::tuple(8, "float32")),
+                         [](const auto& info) {
+                           return std::to_string(std::get<0>(info.param)) + "_ranks_" +
+                                  std::get<1>(info.param);
+                         });
 
 class Faults : public testing::TestWithParam<std::tuple<const char*, const char*, const char*, int>> {};
 
@@ -112,7 +116,11 @@ INSTANTIATE_TEST_SUITE_P(
                     std::tuple("nan:rank=3,step=5", "nan", "nan", 3),
                     std::tuple("shape:rank=0,step=5", "error", "shape_mismatch", 0),
                     std::tuple("skip_step:rank=2,step=5", "timeout", "sequence_mismatch", 2),
-                    std::tuple("early_exit:rank=1,step=5", "timeout", "rank_exit_early", 1)));
+                    std::tuple("early_exit:rank=1,step=5", "timeout", "rank_exit_early", 1)),
+    [](const auto& info) {
+      const std::string_view fault = std::get<0>(info.param);
+      return std::string(fault.substr(0, fault.find(':')));
+    });
 
 TEST(Live, RefusesWhatALiveRunCannotDo) {
   EXPECT_EQ(live("-n 2 --fault bit_flip:rank=0,step=1,bit=3").exit_code, 2);
