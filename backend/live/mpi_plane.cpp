@@ -78,6 +78,17 @@ sim::Status check(int code, const char* where) {
   return sim::Error{.what = std::string(text, static_cast<std::size_t>(length)), .text = where};
 }
 
+/// A chunk in this process's memory.
+class HostNumbers final : public ChunkNumbers {
+ public:
+  HostNumbers(sim::DType dtype, std::span<const std::byte> data) : dtype_(dtype), data_(data) {}
+  std::optional<sim::Sample> sample() const override { return sim::sample_of(dtype_, data_); }
+
+ private:
+  sim::DType dtype_;
+  std::span<const std::byte> data_;
+};
+
 class MpiPlane final : public DataPlane {
  public:
   MpiPlane() {
@@ -91,6 +102,7 @@ class MpiPlane final : public DataPlane {
   int rank() const override { return rank_; }
   int world_size() const override { return size_; }
   std::string device() const override { return "CPU (MPI)"; }
+  std::string layer() const override { return "mpi"; }
 
   std::string version() const override {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
@@ -207,7 +219,7 @@ class MpiPlane final : public DataPlane {
     for (const sim::Transfer& t : transfers) {
       if (t.src != rank_) continue;
       const auto data = bytes_of(schedule, call, t.chunk);
-      observer.sends(t, data);
+      observer.sends(t, HostNumbers(call.dtype, data));
       requests_.push_back(MPI_REQUEST_NULL);
       MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, t.dst, tag_of(t), comm_,
                 &requests_.back());
@@ -230,7 +242,7 @@ class MpiPlane final : public DataPlane {
       } else if (!own.empty()) {
         std::memcpy(own.data(), in.data.data(), own.size());
       }
-      observer.holds(*in.transfer, own);
+      observer.holds(*in.transfer, HostNumbers(call.dtype, own));
     }
     return sim::ok();
   }

@@ -51,18 +51,18 @@ class Worker : public StepObserver {
   int run();
 
   // StepObserver: ring steps become records.
-  void sends(const sim::Transfer& t, std::span<const std::byte> data) override {
-    tell_step(EventType::RingStepBegin, t, t.dst, t.sender_primitive, data);
+  void sends(const sim::Transfer& t, const ChunkNumbers& numbers) override {
+    tell_step(EventType::RingStepBegin, t, t.dst, t.sender_primitive, &numbers);
   }
   void waits(const sim::Transfer& t) override {
-    tell_step(EventType::RingStepWait, t, t.src, t.receiver_primitive, {});
+    tell_step(EventType::RingStepWait, t, t.src, t.receiver_primitive, nullptr);
   }
   void arrived(const sim::Transfer& t, std::int64_t) override {
     if (t.action == sim::Action::Reduce)
-      tell_step(EventType::RingStepArrive, t, t.src, t.receiver_primitive, {});
+      tell_step(EventType::RingStepArrive, t, t.src, t.receiver_primitive, nullptr);
   }
-  void holds(const sim::Transfer& t, std::span<const std::byte> data) override {
-    tell_step(EventType::RingStepEnd, t, t.src, t.receiver_primitive, data);
+  void holds(const sim::Transfer& t, const ChunkNumbers& numbers) override {
+    tell_step(EventType::RingStepEnd, t, t.src, t.receiver_primitive, &numbers);
   }
 
  private:
@@ -85,7 +85,7 @@ class Worker : public StepObserver {
   }
   void tell_phase(EventType type, Phase phase, double loss = 0, bool has_loss = false);
   void tell_step(EventType type, const sim::Transfer& t, int peer, sim::Primitive primitive,
-                 std::span<const std::byte> data);
+                 const ChunkNumbers* numbers);
   void tell_tensor(std::string_view name, const sim::Tensor& tensor);
   void tell_weights();
 
@@ -131,7 +131,7 @@ void Worker::tell_phase(EventType type, Phase phase, double loss, bool has_loss)
 }
 
 void Worker::tell_step(EventType type, const sim::Transfer& t, int peer, sim::Primitive primitive,
-                       std::span<const std::byte> data) {
+                       const ChunkNumbers* numbers) {
   const sim::Chunk& chunk = now_running_->chunks.chunks[t.chunk];
   Record r = record(type);
   r.seq = seq_;
@@ -140,8 +140,8 @@ void Worker::tell_step(EventType type, const sim::Transfer& t, int peer, sim::Pr
   r.event.aux32 = static_cast<std::uint32_t>(chunk.count * sim::size_of(scenario_.tensor.dtype));
   r.event.ring =
       sim::RingStepPayload{sim::kNone, chunk.channel, chunk.loop, t.step, t.chunk, peer, sim::kNone};
-  const bool shows = type == EventType::RingStepBegin || type == EventType::RingStepEnd;
-  if (shows && chunk.count <= kSampledUpTo) r.set_sample(sim::sample_of(scenario_.tensor.dtype, data));
+  if (numbers != nullptr && chunk.count <= kSampledUpTo)
+    if (const auto sample = numbers->sample()) r.set_sample(*sample);
   tell(r);
 }
 
