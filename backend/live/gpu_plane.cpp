@@ -170,7 +170,12 @@ class GpuPlane final : public DataPlane {
     copy(shown.data(), data, static_cast<std::size_t>(head) * size);
     copy(shown.data() + static_cast<std::size_t>(head) * size,
          data + static_cast<std::size_t>(count - tail) * size, static_cast<std::size_t>(tail) * size);
-    if (code != kCudaSuccess || !wait("a look at a chunk")) return std::nullopt;
+    const auto looked =
+        code == kCudaSuccess ? wait("a look at a chunk") : cuda_failed(code, "a look at a chunk");
+    if (!looked) {
+      look_error_ = looked.error();  // the step that was looked at returns it
+      return std::nullopt;
+    }
 
     sim::Sample sample = sim::sample_of(dtype, shown);  // the values; the rest is that of the whole chunk
     sample.count = count;
@@ -295,6 +300,7 @@ class GpuPlane final : public DataPlane {
       takes_part = takes_part || t.src == rank() || t.dst == rank();
       moves = moves || ((t.src == rank() || t.dst == rank()) && count > 0);
     }
+    if (look_error_) return *look_error_;
     if (!takes_part) return sim::ok();
     if (moves) {
       const auto grouped = nccl("a group of ncclSend and ncclRecv", [&] {
@@ -320,12 +326,13 @@ class GpuPlane final : public DataPlane {
       const auto count = static_cast<std::int64_t>(in.size / size);
       observer.arrived(*in.transfer, static_cast<std::int64_t>(in.size));
       CudaError code = kCudaSuccess;
-      if (in.transfer->action == sim::Action::Reduce)
+      if (in.size > 0 && in.transfer->action == sim::Action::Reduce)
         code = calls_->reduce(kernel_type(call.dtype), kernel_op(call.op), in.data, own, count, stream_);
       else if (in.size > 0)
         code = calls_->copy_within(own, in.data, in.size, stream_);
       if (code != kCudaSuccess) return cuda_failed(code, "the reduce kernel");
       observer.holds(*in.transfer, DeviceNumbers(*this, call.dtype, own, count));
+      if (look_error_) return *look_error_;
     }
     return sim::ok();
   }
@@ -417,6 +424,7 @@ class GpuPlane final : public DataPlane {
   std::atomic<bool> aborted_{false};
   std::optional<steady_clock::time_point> limit_;  // while the communicator is made
   Buffer data_, scratch_, look_;
+  std::optional<sim::Error> look_error_;  // a look has no way to say it
   std::vector<Incoming> incoming_;
 };
 
