@@ -7,6 +7,7 @@ namespace ringside::app {
 
 std::unique_ptr<Scene> make_allreduce_scene();
 std::unique_ptr<Scene> make_home_scene();
+std::unique_ptr<Scene> make_nan_scene();
 
 std::span<const SceneEntry> scene_table() {
   static const std::array kTable = {
@@ -22,6 +23,7 @@ std::span<const SceneEntry> scene_table() {
                  .title_key = "scene.allreduce",
                  .icon = Glyph::Ring,
                  .make = make_allreduce_scene},
+      SceneEntry{.id = "nan", .title_key = "scene.nan", .icon = Glyph::Poison, .make = make_nan_scene},
   };
   return kTable;
 }
