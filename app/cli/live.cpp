@@ -13,6 +13,7 @@
 
 #include "app/cli/command.hpp"
 #include "backend/files.hpp"
+#include "backend/live/compare.hpp"
 #include "backend/live/launcher.hpp"
 #include "backend/live/recording.hpp"
 #include "backend/trace_file.hpp"
@@ -93,9 +94,9 @@ sim::Result<std::string> scenario_text(const LiveOptions& options) {
       text += "shape = [" + std::to_string(options.elements) + "]\nvalues = \"index\"\n";
     text += "[training]\nsteps = " + std::to_string(options.steps) + "\n";
     if (options.elements == 0) text += "[training.network]\nenabled = true\nlayers = [2, 8, 8, 1]\n";
-    text += "[collective]\nop = \"" + options.op +
-            "\"\n[stack]\nlibrary = \"mpi\"\nlauncher = \"mpirun --enable-recovery\"\nwatchdog = \"" +
-            options.watchdog + "\"\n";
+    text += "[collective]\nop = \"" + options.op + "\"\n[stack]\nlibrary = \"" +
+            (options.launch.device == "gpu" ? "nccl" : "mpi") +
+            "\"\nlauncher = \"mpirun --enable-recovery\"\nwatchdog = \"" + options.watchdog + "\"\n";
   }
   for (const std::string& spec : options.faults) {
     const auto table = fault_table(spec);
@@ -130,6 +131,38 @@ sim::Outcome outcome_of(const sim::Trace& trace, const sim::Diagnosis& diagnosis
   return diagnosis.kind == sim::DiagnosisKind::Nan ? sim::Outcome::Nan : sim::Outcome::Completed;
 }
 
+/// The first rank's hello, nullptr if none came.
+const sim::Hello* first_hello(const sim::Trace& trace) {
+  for (const sim::Event& e : trace.events())
+    if (e.type == sim::EventType::Hello) return &trace.hello(e.hello.hello);
+  return nullptr;
+}
+bool ran_on_gpu(const sim::Trace& trace) {
+  const sim::Hello* hello = first_hello(trace);
+  return hello != nullptr && !hello->pci.empty();
+}
+
+/// What the ranks said of stepped against fused.
+struct Comparisons {
+  std::int64_t count = 0, equal = 0;
+  std::string first;  // the first difference, with its rank
+};
+Comparisons comparisons(const sim::Trace& trace) {
+  Comparisons out;
+  for (const sim::Event& e : trace.events()) {
+    if (e.type != sim::EventType::LogLine || e.rank() < 0 || e.text.channel == sim::kNone ||
+        trace.string(e.text.channel) != backend::kCompareStream)
+      continue;
+    const std::string& text = trace.string(e.text.text);
+    ++out.count;
+    if (backend::says_equal(text))
+      ++out.equal;
+    else if (out.first.empty())
+      out.first = "rank " + std::to_string(e.rank()) + ", " + text;
+  }
+  return out;
+}
+
 std::string live_json(const sim::Trace& trace, const sim::Diagnosis& diagnosis, const LiveOptions& options,
                       const backend::LaunchNotes& notes) {
   std::string out;
@@ -137,7 +170,14 @@ std::string live_json(const sim::Trace& trace, const sim::Diagnosis& diagnosis, 
   json.begin_object().field("title", trace.header.title).field("seed", trace.header.seed);
   json.field("world_size", trace.header.world_size).field("outcome", to_word(outcome_of(trace, diagnosis)));
   json.field("time_ns", trace.end_time()).field("trace_hash", backend::trace_hash(trace));
-  json.field("device", "cpu").field("mode", options.launch.fused ? "fused" : "stepped");
+  json.field("device", ran_on_gpu(trace) ? "gpu" : "cpu");
+  json.field("mode", options.launch.both ? "both" : options.launch.fused ? "fused" : "stepped");
+  if (options.launch.both) {
+    const Comparisons found = comparisons(trace);
+    json.key("comparison").begin_object().field("collectives", found.count).field("equal", found.equal);
+    if (!found.first.empty()) json.field("first_difference", found.first);
+    json.end_object();
+  }
   json.field("events", static_cast<std::int64_t>(trace.size()))
       .field("collectives", static_cast<std::int64_t>(trace.collective_count()));
   if (!options.launch.recording.empty()) json.field("recording", notes.recording);
@@ -150,10 +190,18 @@ std::string live_json(const sim::Trace& trace, const sim::Diagnosis& diagnosis, 
 
 std::string live_text(const sim::Trace& trace, const sim::Diagnosis& diagnosis, const LiveOptions& options,
                       const backend::LaunchNotes& notes) {
-  std::string out = std::string(to_word(outcome_of(trace, diagnosis))) + " after " +
+  const sim::Hello* hello = first_hello(trace);
+  std::string out = std::string(to_word(outcome_of(trace, diagnosis))) +
+                    (hello != nullptr ? " on " + sim::escape_for_display(hello->device) : "") + " after " +
                     sim::format_duration(trace.end_time()) + ", " +
                     sim::with_commas(static_cast<std::int64_t>(trace.collective_count())) + " collectives, " +
                     sim::with_commas(static_cast<std::int64_t>(trace.size())) + " events\n";
+  if (options.launch.both) {
+    const Comparisons found = comparisons(trace);
+    out += "stepped and fused: " + std::to_string(found.equal) + " of " + std::to_string(found.count) +
+           " results equal bit for bit\n";
+    if (!found.first.empty()) out += "  first difference: " + sim::escape_for_display(found.first) + "\n";
+  }
   if (diagnosis.kind != sim::DiagnosisKind::None) {
     out += "diagnosis: " + std::string(to_word(diagnosis.kind)) + " (" +
            std::string(to_word(diagnosis.confidence)) + ")\n  " +
@@ -174,17 +222,30 @@ void say_url(const std::string& url, void*) {
   std::fprintf(stderr, "Watch it: ringside --watch '%s'\n", url.c_str());
 }
 
+/// What the ranks are asked for. On this machine alone it can be said before anything starts; other machines
+/// speak for themselves, and all ranks decide together.
+sim::Result<std::string> choose_device(const LiveOptions& options, int ranks) {
+  const bool elsewhere = !options.launch.hostfile.empty() || !options.launch.hosts.empty();
+  if (options.device == "cpu" || elsewhere) return options.device;
+  const backend::LocalDevices devices = backend::local_devices(options.launch.program_folder);
+  if (devices.gpus >= ranks) return std::string("gpu");
+  if (options.device == "auto") return std::string("cpu");
+  sim::Error error;
+  error.what = devices.gpus == 0 ? devices.text
+                                 : std::to_string(ranks) + " ranks and " + std::to_string(devices.gpus) +
+                                       " GPUs: NCCL wants one for each rank";
+  error.hint = devices.gpus == 0
+                   ? "Use --device cpu: the same schedule over MPI. --device auto takes it here."
+                   : "Use -n " + std::to_string(devices.gpus) + ", or --device cpu.";
+  return error;
+}
+
 int run_live(LiveOptions& options) {
-  if (options.device == "gpu") {
-    sim::Error error;
-    error.what = "no GPU data plane in this build";
-    error.hint = "Use --device cpu: the same schedule over MPI. --device auto takes it here.";
-    return report(error, options.json, kCouldNot);
-  }
-  const auto text = scenario_text(options);
+  options.launch.program_folder = folder_of_this_program();
+  const std::string name = options.scenario.empty() ? "the command line's scenario" : options.scenario;
+  auto text = scenario_text(options);
   if (!text) return report(text.error(), options.json, kBadInput);
-  const auto scenario =
-      sim::parse_scenario(*text, options.scenario.empty() ? "the command line's scenario" : options.scenario);
+  auto scenario = sim::parse_scenario(*text, name);
   if (!scenario) return report(scenario.error(), options.json, kBadInput);
   for (const sim::Fault& fault : scenario->faults)
     if (!sim::supported_live(fault.kind)) {
@@ -193,10 +254,16 @@ int run_live(LiveOptions& options) {
       error.legal = "nan, crash, hang, slow, shape, skip_step, early_exit, wrong_order";
       return report(error, options.json, kBadInput);
     }
+  const auto device = choose_device(options, scenario->world_size());
+  if (!device) return report(device.error(), options.json, kCouldNot);
+  options.launch.device = *device;
+  if (*device == "gpu" && options.scenario.empty()) {  // the command line's scenario is that of NCCL then
+    text = scenario_text(options);
+    scenario = sim::parse_scenario(*text, name);
+  }
   options.launch.ranks = scenario->world_size();
   options.launch.scenario_toml = *text;
   options.launch.watchdog_ns = scenario->stack.watchdog_ns;
-  options.launch.program_folder = folder_of_this_program();
   std::signal(SIGINT, ask_to_stop);
   std::signal(SIGTERM, ask_to_stop);
   const auto notes = backend::launch(options.launch, *scenario, g_stop, say_url, nullptr);
@@ -237,7 +304,12 @@ void add_live(CLI::App& program, ExitCode& exit) {
   command->add_option("--watchdog", options->watchdog, "How long a rank waits in a collective")
       ->capture_default_str();
   command->add_option("--record", options->launch.recording, "Keep the events in this file (.rsr)");
-  command->add_flag("--fused", options->launch.fused, "MPI_Allreduce instead of the visible ring steps");
+  auto* fused = command->add_flag("--fused", options->launch.fused,
+                                  "MPI_Iallreduce (ncclAllReduce on GPUs) instead of the visible ring steps");
+  command
+      ->add_flag("--both", options->launch.both,
+                 "Each collective twice on the same data, stepped and fused, and the results compared")
+      ->excludes(fused);
   command->add_flag("--guard", options->launch.guard,
                     "Compare every call before it runs, as debug detail does");
   command

@@ -15,7 +15,8 @@ namespace ringside::backend {
 
 struct GpuPlaneOptions {
   int device = 0;
-  std::chrono::milliseconds init_limit{60'000};  // a peer that does not come until then is an error
+  std::chrono::milliseconds init_limit{45'000};  // a peer that does not come until then is an error; less
+                                                 // than the supervisor waits for the start
 };
 
 /// Takes the device, creates the communicator with all ranks of `host`. Errors: no such device, no memory,

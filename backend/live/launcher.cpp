@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -78,8 +79,8 @@ std::vector<std::string> mpirun_arguments(const LaunchOptions& o, const std::str
   add({"-x", "RINGSIDE_RANK_TOKEN", "-x", "RINGSIDE_HUB_FINGERPRINT"});
   add({o.program_folder + "/ringside-rank", "--scenario", scenario_path, "--hub", hub_url, "--origin",
        std::to_string(origin)});
-  add({"--mode", o.fused ? "fused" : "stepped", "--pace", o.pace, "--dump-dir",
-       o.dump_folder.empty() ? "." : o.dump_folder});
+  add({"--mode", o.both ? "both" : o.fused ? "fused" : "stepped", "--device", o.device});
+  add({"--pace", o.pace, "--dump-dir", o.dump_folder.empty() ? "." : o.dump_folder});
   if (o.guard) add({"--guard"});
   // A stopped worker is ended after every watchdog has had its say.
   if (o.watchdog_ns > 0) add({"--kill-silent", sim::duration_text(o.watchdog_ns + 5'000'000'000)});
@@ -105,6 +106,19 @@ void wait_for(Child& mpirun, const std::atomic<bool>& stop) {
 }
 
 }  // namespace
+
+LocalDevices local_devices(const std::string& program_folder) {
+  auto child = Child::start({program_folder + "/ringside-rank", "--devices"}, {}, true);
+  if (!child) return {0, child.error().message()};
+  const auto line = child->read_line(20'000);
+  if (!line || !line->starts_with("gpus ")) return {0, "ringside-rank does not say what devices there are"};
+  const std::string_view rest = std::string_view(*line).substr(5);
+  const std::size_t space = std::min(rest.find(' '), rest.size());
+  LocalDevices devices;
+  std::from_chars(rest.data(), rest.data() + space, devices.gpus);
+  devices.text = rest.substr(std::min(space + 1, rest.size()));
+  return devices;
+}
 
 sim::Status write_run_file(const std::string& path, const HubRunFile& run) {
   std::string text;

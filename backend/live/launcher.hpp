@@ -21,10 +21,11 @@ struct LaunchOptions {
   std::uint16_t port = 4710;
   std::string tls_certificate, tls_key;
   bool insecure = false;
-  bool fused = false, guard = false;
-  std::string pace = "0ns";      // least time of a training step
-  std::int64_t watchdog_ns = 0;  // 0 = off
-  std::string dump_folder;       // where ranks' dumps go; empty = the current folder
+  bool fused = false, both = false, guard = false;  // both: stepped, then fused on the same data, compared
+  std::string device = "auto";                      // auto, gpu, cpu: as ringside-rank takes it
+  std::string pace = "0ns";                         // least time of a training step
+  std::int64_t watchdog_ns = 0;                     // 0 = off
+  std::string dump_folder;                          // where ranks' dumps go; empty = the current folder
 };
 
 struct LaunchNotes {
@@ -32,6 +33,13 @@ struct LaunchNotes {
   std::string recording;  // where the events are
   int mpirun_exit = 0;
 };
+
+/// What `ringside-rank --devices` in this folder says of this machine.
+struct LocalDevices {
+  int gpus = 0;
+  std::string text;  // the name of the first, or why there is none
+};
+LocalDevices local_devices(const std::string& program_folder);
 
 /// Called when the URL is known, before the ranks start.
 using UrlKnown = void (*)(const std::string& url, void* context);

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "backend/live/gpu_calls.hpp"
 #include "backend/live/supervisor.hpp"
 #include "backend/live/worker.hpp"
 #include "sim/base/quantity.hpp"
@@ -17,10 +18,32 @@ using namespace ringside;
 
 struct Arguments {
   backend::WorkerOptions worker;
-  std::string hub, mode = "stepped", pace = "0ns", silent = "0ns";
+  std::string hub, mode = "stepped", device = "auto", pace = "0ns", silent = "0ns";
+  bool list_devices = false;
 };
 
+/// One line for `ringside-cli live`: "gpus N", or "gpus 0 REASON". A process of its own, so that nobody else
+/// holds the driver.
+int list_devices() {
+  const auto calls = backend::make_gpu_calls();
+  int count = 0;
+  std::string reason = calls ? "no GPU was found" : "this build has no CUDA and NCCL";
+  if (calls != nullptr) {
+    if (const backend::CudaError code = calls->device_count(count); code != backend::kCudaSuccess) {
+      count = 0;
+      reason = "no GPU was found (CUDA says: " + calls->cuda_text(code) + ")";
+    }
+  }
+  std::printf("gpus %d %s\n", count, count > 0 ? calls->device_name(0).c_str() : reason.c_str());
+  return 0;
+}
+
 int run(Arguments& arguments, int argc, char** argv) {
+  if (arguments.list_devices) return list_devices();
+  if (arguments.worker.scenario_path.empty()) {
+    std::fprintf(stderr, "ringside-rank: --scenario FILE is required\n");
+    return 2;
+  }
   backend::SupervisorOptions supervisor;
   supervisor.origin_unix_ns = arguments.worker.origin_unix_ns;
   if (!arguments.hub.empty()) {
@@ -42,8 +65,12 @@ int run(Arguments& arguments, int argc, char** argv) {
   }
   arguments.worker.step_ns = *pace;
   supervisor.silent_limit_ns = *silent;
-  arguments.worker.mode =
-      arguments.mode == "fused" ? backend::CollectiveMode::Fused : backend::CollectiveMode::Stepped;
+  arguments.worker.mode = arguments.mode == "fused"  ? backend::CollectiveMode::Fused
+                          : arguments.mode == "both" ? backend::CollectiveMode::Both
+                                                     : backend::CollectiveMode::Stepped;
+  arguments.worker.device = arguments.device == "cpu"   ? backend::DeviceWish::Cpu
+                            : arguments.device == "gpu" ? backend::DeviceWish::Gpu
+                                                        : backend::DeviceWish::Auto;
 
   backend::SharedRank* shared = backend::make_shared_rank();
   if (shared == nullptr) {
@@ -70,12 +97,16 @@ int run(Arguments& arguments, int argc, char** argv) {
 int main(int argc, char** argv) {
   CLI::App app{"One rank of a live run. Started by mpirun, usually through `ringside-cli live`."};
   Arguments arguments;
-  app.add_option("--scenario", arguments.worker.scenario_path, "scenario file; rank 0 reads it for all")
-      ->required();
+  app.add_option("--scenario", arguments.worker.scenario_path, "scenario file; rank 0 reads it for all");
+  app.add_flag("--devices", arguments.list_devices, "say how many GPUs this build and machine can use");
+  app.add_option("--device", arguments.device,
+                 "gpu: CUDA and NCCL, one GPU for each rank; cpu: MPI; auto: gpu if every rank has one")
+      ->check(CLI::IsMember({"auto", "gpu", "cpu"}));
   app.add_option("--hub", arguments.hub, "address of the hub; the token comes from RINGSIDE_RANK_TOKEN");
   app.add_option("--mode", arguments.mode,
-                 "stepped: our schedule, every ring step visible; fused: MPI_Allreduce")
-      ->check(CLI::IsMember({"stepped", "fused"}));
+                 "stepped: our schedule, every ring step visible; fused: MPI_Iallreduce or ncclAllReduce; "
+                 "both: one after the other, compared")
+      ->check(CLI::IsMember({"stepped", "fused", "both"}));
   app.add_flag("--guard", arguments.worker.guard, "compare every call before it runs");
   app.add_option("--dump-dir", arguments.worker.dump_folder, "where the watchdog writes nccl_trace_rank_<R>");
   app.add_option("--origin", arguments.worker.origin_unix_ns, "start of the job, ns since 1970");

@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "backend/live/compare.hpp"
 #include "sim/base/text.hpp"
 #include "sim/trace/trace.hpp"
 
@@ -43,9 +44,10 @@ class LineMaker {
     hello.host = shared_.host;
     hello.device = shared_.device;
     hello.mpi = shared_.mpi_version;
+    hello.nccl = shared_.nccl_version;
+    hello.pci = shared_.pci;
     hello.pid = ::getpid();
-    hello.local_rank = shared_.rank.load();
-    if (const char* local = std::getenv("OMPI_COMM_WORLD_LOCAL_RANK")) hello.local_rank = std::atoi(local);
+    hello.local_rank = shared_.local_rank;
     Record record = now(EventType::Hello);
     record.event.hello = sim::HelloPayload{pools_.add_hello(hello)};
     add(record);
@@ -146,11 +148,11 @@ class LineMaker {
         break;
       case EventType::Error:
         e.text.text = text();
-        e.text.channel = pools_.intern("mpi");
+        e.text.channel = pools_.intern(word_of(record.event.text.channel));
         break;
       case EventType::LogLine:
         e.text.text = text();
-        e.text.channel = pools_.intern("stderr");
+        e.text.channel = pools_.intern(word_of(record.event.text.channel));
         break;
       case EventType::Exit:
       case EventType::Left:
@@ -159,6 +161,20 @@ class LineMaker {
       default:
         break;
     }
+  }
+
+  static std::string_view word_of(std::uint32_t from) {
+    switch (static_cast<TextFrom>(from)) {
+      case TextFrom::Mpi:
+        return "mpi";
+      case TextFrom::Nccl:
+        return "nccl";
+      case TextFrom::Compare:
+        return kCompareStream;
+      case TextFrom::Stderr:
+        break;
+    }
+    return "stderr";
   }
 
   const SharedRank& shared_;

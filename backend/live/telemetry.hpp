@@ -19,6 +19,9 @@
 
 namespace ringside::backend {
 
+/// Where a text comes from. A Record carries it in TextPayload::channel, where a trace has a string index.
+enum class TextFrom : std::uint32_t { Stderr, Mpi, Nccl, Compare };
+
 /// One event with what its pools would hold, by value.
 struct Record {
   sim::Event event;       // pool indices in it mean nothing; they are set again by the supervisor
@@ -83,7 +86,9 @@ struct SharedRank {
   char host[128] = {};
   char device[128] = {};
   char mpi_version[128] = {};
-  std::atomic<bool> ready{false};  // rank, world_size, host are set
+  char nccl_version[64] = {}, pci[32] = {};  // empty on a CPU
+  std::int32_t local_rank = -1;
+  std::atomic<bool> ready{false};  // all of the above but the counters is set
 
   /// From the supervisor; false when 64 orders are pending.
   bool give_order(const FaultOrder& order);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/files.hpp"
+#include "backend/live/compare.hpp"
 #include "backend/live/data_plane.hpp"
 #include "backend/live/flight_log.hpp"
 #include "backend/live/mpi_plane.hpp"
@@ -46,6 +47,7 @@ class Worker : public StepObserver {
         plane_(std::move(plane)),
         scenario_(std::move(scenario)),
         rank_(plane_->rank()),
+        on_gpu_(plane_->layer() == "nccl"),
         flight_(rank_, plane_->world_size(), scenario_.stack.watchdog_ns / 1'000'000) {}
 
   int run();
@@ -77,9 +79,9 @@ class Worker : public StepObserver {
     const std::lock_guard lock(side_);
     shared_.side.push(r);
   }
-  void tell_text(EventType type, std::string_view text, int code = 0) {
+  void tell_text(EventType type, std::string_view text, int code = 0, TextFrom from = TextFrom::Stderr) {
     Record r = record(type);
-    r.event.text = sim::TextPayload{sim::kNone, sim::kNone, code, 0};
+    r.event.text = sim::TextPayload{sim::kNone, static_cast<std::uint32_t>(from), code, 0};
     r.set_text(text);
     tell(r);
   }
@@ -92,10 +94,14 @@ class Worker : public StepObserver {
   void heartbeat_loop();
   void watchdog_loop();
   void expire(std::int64_t waited_ns);
-  [[noreturn]] void end_by_error(const std::string& layer_and_text, const std::string& log);
+  void abort_plane();
+  [[noreturn]] void end_by_error(const std::string& text, const std::string& log);
 
   void training_step(std::int64_t step);
   void one_bucket(std::int64_t step, int bucket);
+  /// One call of the collective, from enqueued to finished, in place in `data`.
+  void call(std::int64_t step, const sim::Shape& shape, std::span<std::byte> data, bool stepped);
+  void compare(int bucket, std::span<const std::byte> stepped, std::span<const std::byte> fused);
   bool guard_agrees(std::int64_t step, std::int64_t count);
   const sim::Schedule& schedule_for(std::int64_t count);
   sim::Chunk bucket_range(int bucket) const;
@@ -109,6 +115,7 @@ class Worker : public StepObserver {
   std::unique_ptr<DataPlane> plane_;
   sim::Scenario scenario_;
   int rank_;
+  bool on_gpu_;
   FlightLog flight_;  // shared, locks itself
   sim::Network network_;
   sim::Tensor gradient_;
@@ -140,7 +147,7 @@ void Worker::tell_step(EventType type, const sim::Transfer& t, int peer, sim::Pr
   r.event.aux32 = static_cast<std::uint32_t>(chunk.count * sim::size_of(scenario_.tensor.dtype));
   r.event.ring =
       sim::RingStepPayload{sim::kNone, chunk.channel, chunk.loop, t.step, t.chunk, peer, sim::kNone};
-  if (numbers != nullptr && chunk.count <= kSampledUpTo)
+  if (numbers != nullptr && (on_gpu_ || chunk.count <= kSampledUpTo))  // a GPU looks at any chunk by kernel
     if (const auto sample = numbers->sample()) r.set_sample(*sample);
   tell(r);
 }
@@ -194,22 +201,36 @@ void Worker::expire(std::int64_t waited_ns) {
   expired.set_text(text);
   tell_side(expired);
   Record log = record(EventType::LogLine);
-  log.event.text = sim::TextPayload{sim::kNone, sim::kNone, 0, 0};
+  log.event.text = sim::TextPayload{sim::kNone, 0, 0, 0};
   log.set_text("[PG ID 0 PG GUID 0(default_pg) Rank " + std::to_string(rank_) + "] " + text);
   tell_side(log);
   if (!dumped) {
     Record failed = record(EventType::LogLine);
-    failed.event.text = sim::TextPayload{sim::kNone, sim::kNone, 0, 0};
+    failed.event.text = sim::TextPayload{sim::kNone, 0, 0, 0};
     failed.set_text(dumped.error().message());
     tell_side(failed);
   }
+  if (on_gpu_) tell_side(record(EventType::CommAbort));
+  abort_plane();
   ::_exit(kWatchdogExit);
+}
+
+/// NCCL's abort waits for what runs on the GPU: it gets two seconds, then the process ends anyway.
+void Worker::abort_plane() {
+  const auto done = std::make_shared<std::atomic<bool>>(false);
+  std::thread([this, done] {
+    plane_->abort();
+    done->store(true);
+  }).detach();
+  for (int i = 0; i < 200 && !done->load(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
 void Worker::end_by_error(const std::string& text, const std::string& log) {
   (void)flight_.write(options_.dump_folder);
-  tell_text(EventType::Error, text, 1);
+  tell_text(EventType::Error, text, 1, on_gpu_ ? TextFrom::Nccl : TextFrom::Mpi);
   tell_text(EventType::LogLine, log.empty() ? text : log);
+  if (on_gpu_) tell(record(EventType::CommAbort));
+  abort_plane();
   ::_exit(kWatchdogExit);
 }
 
@@ -295,38 +316,65 @@ void Worker::one_bucket(std::int64_t step, int bucket) {
     std::copy_n(data.begin(), std::min(data.size(), wrong.size()), wrong.begin());
     data = wrong;
   }
-  const bool stepped = options_.mode == CollectiveMode::Stepped;
+  const sim::Shape shape =
+      scenario_.training.buckets == 1 && count == range.count ? gradient_.shape : sim::Shape{{count}};
+  std::vector<std::byte> again;
+  if (options_.mode == CollectiveMode::Both) again.assign(data.begin(), data.end());
+  call(step, shape, data, options_.mode != CollectiveMode::Fused);
+  if (options_.mode == CollectiveMode::Both) {
+    call(step, shape, again, false);
+    compare(bucket, data, again);
+  }
+  if (!wrong.empty())
+    std::copy_n(wrong.begin(), std::min(static_cast<std::int64_t>(wrong.size()), range.count * size),
+                gradient_.data.begin() + range.offset * size);
+}
+
+void Worker::compare(int bucket, std::span<const std::byte> stepped, std::span<const std::byte> fused) {
+  const Comparison comparison = compare_results(gradient_.dtype, stepped, fused);
+  tell_text(EventType::LogLine, comparison_text(comparison, bucket), 0, TextFrom::Compare);
+  if (comparison.differing == 0 || comparison.count > kSampledUpTo) return;
+  for (const auto& [name, data] :
+       {std::pair("compare.stepped", stepped), std::pair("compare.fused", fused)}) {
+    Record r = record(EventType::TensorValues);
+    r.event.tensor = sim::TensorPayload{sim::kNone, sim::kNone, sim::kNone, gradient_.dtype, {}};
+    r.set_text(name);
+    r.set_sample(sim::sample_of(gradient_.dtype, data));
+    tell(r);
+  }
+}
+
+void Worker::call(std::int64_t step, const sim::Shape& shape, std::span<std::byte> data, bool stepped) {
+  const std::int64_t count = static_cast<std::int64_t>(data.size()) / sim::size_of(gradient_.dtype);
   const sim::Schedule& schedule = schedule_for(count);
   ++seq_;
   shared_.enqueued.store(static_cast<std::uint32_t>(seq_), std::memory_order_relaxed);
-  const sim::Shape shape =
-      scenario_.training.buckets == 1 && count == range.count ? gradient_.shape : sim::Shape{{count}};
   flight_.enqueued(seq_, scenario_.collective.collective, gradient_.dtype, shape, unix_ns());
-  Record call = record(EventType::CollectiveEnqueued);
-  call.seq = seq_;
-  call.step = static_cast<std::int32_t>(step);
-  call.event.collective = sim::CollectivePayload{sim::kNone,
-                                                 sim::kNone,
-                                                 count,
-                                                 scenario_.collective.collective,
-                                                 scenario_.collective.op,
-                                                 gradient_.dtype,
-                                                 scenario_.collective.algorithm,
-                                                 0,
-                                                 static_cast<std::uint8_t>(scenario_.collective.channels),
-                                                 0};
-  call.order = scenario_.collective.order;
-  call.chunking = scenario_.collective.chunking;
+  Record called = record(EventType::CollectiveEnqueued);
+  called.seq = seq_;
+  called.step = static_cast<std::int32_t>(step);
+  called.event.collective = sim::CollectivePayload{sim::kNone,
+                                                   sim::kNone,
+                                                   count,
+                                                   scenario_.collective.collective,
+                                                   scenario_.collective.op,
+                                                   gradient_.dtype,
+                                                   scenario_.collective.algorithm,
+                                                   0,
+                                                   static_cast<std::uint8_t>(scenario_.collective.channels),
+                                                   0};
+  called.order = scenario_.collective.order;
+  called.chunking = scenario_.collective.chunking;
   if (stepped) {
-    call.steps = schedule.steps;
-    call.reduce_steps = schedule.reduce_steps;
-    call.transfers = static_cast<std::uint32_t>(schedule.transfers.size());
+    called.steps = schedule.steps;
+    called.reduce_steps = schedule.reduce_steps;
+    called.transfers = static_cast<std::uint32_t>(schedule.transfers.size());
   }
-  tell(call);
+  tell(called);
   in_collective_since_.store(unix_ns(), std::memory_order_release);
   if (options_.guard) guard_agrees(step, count);
 
-  Record moved = call;
+  Record moved = called;
   moved.event.type = EventType::CollectiveStarted;
   moved.event.t = unix_ns() - options_.origin_unix_ns;
   flight_.started(seq_, unix_ns());
@@ -337,13 +385,10 @@ void Worker::one_bucket(std::int64_t step, int bucket) {
   const auto status = stepped ? plane_->stepped(schedule, plane_call, *this) : plane_->fused(plane_call);
   if (!status)
     end_by_error(status.error().message(),
-                 "*** An error occurred in MPI_Allreduce: " + status.error().message());
+                 (on_gpu_ ? "" : "*** An error occurred in MPI_Allreduce: ") + status.error().message());
   in_collective_since_.store(0, std::memory_order_release);
   flight_.completed(seq_, unix_ns());
   shared_.completed.store(static_cast<std::uint32_t>(seq_), std::memory_order_relaxed);
-  if (!wrong.empty())
-    std::copy_n(wrong.begin(), std::min(static_cast<std::int64_t>(wrong.size()), range.count * size),
-                gradient_.data.begin() + range.offset * size);
   moved.event.type = EventType::CollectiveFinished;
   moved.event.t = unix_ns() - options_.origin_unix_ns;
   tell(moved);
@@ -418,6 +463,13 @@ int Worker::run() {
   return 0;
 }
 
+/// This rank's number on its host, which picks its GPU: from the launcher's environment (Open MPI, Slurm).
+int local_rank(int rank) {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
+    if (const char* value = std::getenv(name)) return std::atoi(value);
+  return rank;
+}
+
 /// Rank 0's file for everybody; empty if it cannot be read, which the parser then says.
 std::string scenario_text(const DataPlane& plane, const std::string& path) {
   constexpr std::int64_t kMaxBytes = std::int64_t{16} << 20;
@@ -429,16 +481,32 @@ std::string scenario_text(const DataPlane& plane, const std::string& path) {
 }  // namespace
 
 int run_worker(SharedRank& shared, const WorkerOptions& options, int* argc, char*** argv) {
-  auto plane = make_mpi_plane(argc, argv);
-  if (!plane) {
-    std::fprintf(stderr, "ringside-rank: %s\n", plane.error().message().c_str());
+  auto host = make_mpi_plane(argc, argv);
+  if (!host) {
+    std::fprintf(stderr, "ringside-rank: %s\n", host.error().message().c_str());
     return 1;
   }
+  const std::string mpi = (*host)->version();
+  const int rank = (*host)->rank();
+  shared.local_rank = local_rank(rank);
+  std::string why_not_gpu;
+  auto calls = options.device == DeviceWish::Cpu ? nullptr : make_gpu_calls();
+  auto plane =
+      choose_plane(options.device, std::move(*host), std::move(calls), shared.local_rank, &why_not_gpu);
+  if (!plane) {
+    if (rank == 0) std::fprintf(stderr, "ringside-rank: %s\n", plane.error().message().c_str());
+    return 1;
+  }
+  if (rank == 0 && !why_not_gpu.empty())
+    std::fprintf(stderr, "ringside-rank: collectives on the CPU: %s\n", why_not_gpu.c_str());
   utsname system{};
   ::uname(&system);
   std::snprintf(shared.host, sizeof shared.host, "%s", system.nodename);
   std::snprintf(shared.device, sizeof shared.device, "%s", (*plane)->device().c_str());
-  std::snprintf(shared.mpi_version, sizeof shared.mpi_version, "%s", (*plane)->version().c_str());
+  std::snprintf(shared.mpi_version, sizeof shared.mpi_version, "%s", mpi.c_str());
+  if ((*plane)->layer() == "nccl")
+    std::snprintf(shared.nccl_version, sizeof shared.nccl_version, "%s", (*plane)->version().c_str());
+  std::snprintf(shared.pci, sizeof shared.pci, "%s", (*plane)->pci_bus_id().c_str());
   shared.world_size.store((*plane)->world_size());
   shared.rank.store((*plane)->rank());
   shared.ready.store(true, std::memory_order_release);

@@ -4,14 +4,17 @@
 
 #include <string>
 
+#include "backend/live/gpu_plane.hpp"
 #include "backend/live/telemetry.hpp"
 
 namespace ringside::backend {
 
-enum class CollectiveMode : std::uint8_t { Stepped, Fused };
+/// Both: each collective twice on the same data, first stepped, then fused, and the results compared.
+enum class CollectiveMode : std::uint8_t { Stepped, Fused, Both };
 
 struct WorkerOptions {
   std::string scenario_path;  // read by rank 0, sent to everybody
+  DeviceWish device = DeviceWish::Auto;
   CollectiveMode mode = CollectiveMode::Stepped;
   bool guard = false;  // compare fingerprints before each collective
   std::int64_t origin_unix_ns = 0;

@@ -174,7 +174,9 @@ void on_step_end(RankFrame& rank, Frame& frame, const Trace& trace, const Event&
 }
 
 void on_tensor(RankFrame& rank, const Trace& trace, const Event& e, std::uint32_t index) {
-  (trace.string(e.tensor.name) == "result" ? rank.result_event : rank.tensor_event) = index;
+  const std::string& name = trace.string(e.tensor.name);
+  if (name.starts_with("compare.")) return;  // a second way to the same result: not what the rank holds
+  (name == "result" ? rank.result_event : rank.tensor_event) = index;
   rank.poisoned = has_nan(trace, e.tensor.sample);
 }
 

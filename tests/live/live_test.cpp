@@ -89,9 +89,9 @@ TEST_P(SameNumbers, AsTheSimulator) {
 INSTANTIATE_TEST_SUITE_P(Worlds, SameNumbers,
                          testing::Values(std::tuple(2, "float32"), std::tuple(3, "float32"),
                                          std::tuple(4, "float16"), std::tuple(8, "float32")),
-                         [](const auto& info) {
-                           return std::to_string(std::get<0>(info.param)) + "_ranks_" +
-                                  std::get<1>(info.param);
+                         [](const auto& test) {
+                           return std::to_string(std::get<0>(test.param)) + "_ranks_" +
+                                  std::get<1>(test.param);
                          });
 
 class Faults : public testing::TestWithParam<std::tuple<const char*, const char*, const char*, int>> {};
@@ -117,10 +117,25 @@ INSTANTIATE_TEST_SUITE_P(
                     std::tuple("shape:rank=0,step=5", "error", "shape_mismatch", 0),
                     std::tuple("skip_step:rank=2,step=5", "timeout", "sequence_mismatch", 2),
                     std::tuple("early_exit:rank=1,step=5", "timeout", "rank_exit_early", 1)),
-    [](const auto& info) {
-      const std::string_view fault = std::get<0>(info.param);
+    [](const auto& test) {
+      const std::string_view fault = std::get<0>(test.param);
       return std::string(fault.substr(0, fault.find(':')));
     });
+
+/// Integers add up to the same in any order, so both ways must agree; floats may not, and then it is said.
+TEST(Live, BothWaysOnTheSameDataAreCompared) {
+  const LiveRun integers = live("-n 3 --steps 2 --both --elements 1000 --dtype int32 --op sum --device cpu");
+  ASSERT_EQ(integers.exit_code, 0);
+  EXPECT_EQ(integers.json["outcome"], "completed");
+  EXPECT_EQ(integers.json["mode"], "both");
+  EXPECT_EQ(integers.json["collectives"], 4);
+  EXPECT_EQ(integers.json["comparison"]["collectives"], 6);
+  EXPECT_EQ(integers.json["comparison"]["equal"], 6);
+  const LiveRun halves = live("-n 4 --steps 1 --both --elements 1001 --dtype float16 --op sum --device cpu");
+  const nlohmann::json& found = halves.json["comparison"];
+  EXPECT_EQ(found["collectives"], 4);
+  EXPECT_EQ(found["equal"] == 4, !found.contains("first_difference"));
+}
 
 TEST(Live, RefusesWhatALiveRunCannotDo) {
   EXPECT_EQ(live("-n 2 --fault bit_flip:rank=0,step=1,bit=3").exit_code, 2);
