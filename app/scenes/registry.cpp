@@ -8,6 +8,7 @@ namespace ringside::app {
 std::unique_ptr<Scene> make_allreduce_scene();
 std::unique_ptr<Scene> make_home_scene();
 std::unique_ptr<Scene> make_nan_scene();
+std::unique_ptr<Scene> make_tensor_scene();
 
 std::span<const SceneEntry> scene_table() {
   static const std::array kTable = {
@@ -19,6 +20,12 @@ std::span<const SceneEntry> scene_table() {
                  .transport = false,
                  .needs_trace = false,
                  .make = make_home_scene},
+      SceneEntry{.id = "tensor",
+                 .title_key = "scene.tensor",
+                 .icon = Glyph::Tensor,
+                 .transport = false,
+                 .needs_trace = false,
+                 .make = make_tensor_scene},
       SceneEntry{.id = "allreduce",
                  .title_key = "scene.allreduce",
                  .icon = Glyph::Ring,
