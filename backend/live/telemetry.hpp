@@ -36,7 +36,9 @@ struct Record {
   std::int64_t count = 0, nan_count = 0, inf_count = 0;
   std::uint64_t digest = 0, min_bits = 0, max_bits = 0;
   std::uint64_t values[sim::Sample::kAllUpTo] = {};
-  char text[320] = {};  // truncated
+  std::int32_t world_size = 0;  // of its communicator; 0 = that of the job
+  char comm[48] = {};           // the communicator; empty = default_pg
+  char text[320] = {};          // truncated
 
   void set_text(std::string_view t);
   void set_sample(const sim::Sample& sample);
@@ -72,6 +74,12 @@ struct FaultOrder {
   std::int64_t count = 0;  // shape: elements of the wrong call; 0 = half as many again
 };
 
+/// The calls of one communicator, for a rank that has several.
+struct CommCounters {
+  char name[48] = {};
+  std::atomic<std::uint32_t> enqueued{0}, started{0}, completed{0};
+};
+
 /// Everything that worker and supervisor share.
 struct SharedRank {
   RecordQueue main;  // producer: the training thread
@@ -81,6 +89,8 @@ struct SharedRank {
   std::atomic<std::int32_t> step{0};
   std::atomic<std::uint8_t> phase{0};
   std::atomic<std::uint32_t> enqueued{0}, started{0}, completed{0};
+  std::atomic<std::uint32_t> comm_count{0};  // of comms; 0 = the counters above are default_pg's
+  CommCounters comms[16];
   std::atomic<std::uint32_t> orders_written{0}, orders_read{0};
   FaultOrder orders[64];
   char host[128] = {};
@@ -88,6 +98,7 @@ struct SharedRank {
   char mpi_version[128] = {};
   char nccl_version[64] = {}, pci[32] = {};  // empty on a CPU
   std::int32_t local_rank = -1;
+  std::int64_t pid = 0;            // of the process that is watched; 0 = the reader's own
   std::atomic<bool> ready{false};  // all of the above but the counters is set
 
   /// From the supervisor; false when 64 orders are pending.

@@ -257,7 +257,9 @@ Verdict rule_stuck_inside(const Case& c) {
     if (!c.seen(e)) continue;
     if (e.ring.coll != call.coll) continue;
     if (e.type == EventType::RingStepBegin) open.push_back(i);
-    if (e.type == EventType::RingStepWait) waits.emplace_back(e.src_id, e.ring.peer);
+    // Who waits for its own GPU waits for nobody else.
+    if (e.type == EventType::RingStepWait && static_cast<WaitsFor>(e.flags) != WaitsFor::Gpu)
+      waits.emplace_back(e.src_id, e.ring.peer);
     if (e.type != EventType::RingStepEnd) continue;
     std::erase_if(open, [&](std::uint32_t b) {
       const Event& begin = c.trace.events()[b];

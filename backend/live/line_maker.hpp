@@ -1,0 +1,48 @@
+// Makes lines of the trace out of a rank's records. Used by whoever reads them: the supervisor of a live
+// rank, the feeder of an NCCL job.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "backend/live/telemetry.hpp"
+#include "sim/trace/trace.hpp"
+
+namespace ringside::backend {
+
+/// ns since 1970.
+std::int64_t unix_ns();
+
+/// Pools are thrown away with every batch; only `n` lives on.
+class LineMaker {
+ public:
+  LineMaker(const SharedRank& shared, std::int64_t origin) : shared_(shared), origin_(origin) {}
+
+  void add(const Record& record);
+  void add_hello();
+  /// One for each communicator that the rank counts by itself (SharedRank::comms), else one for default_pg.
+  void add_heartbeat();
+  void add_dropped(std::uint64_t count);
+  void add_exit(bool by_signal, int code, std::string_view text);
+  /// The process is gone and nobody knows how it ended.
+  void add_left(std::string_view text);
+
+  bool empty() const { return lines_.empty(); }
+  std::size_t size() const { return lines_.size(); }
+  std::string take();
+
+ private:
+  Record now(sim::EventType type) const;
+  std::uint32_t comm_of(const Record& record);
+  std::uint32_t collective(const Record& record);
+  void fill(sim::Event& e, const Record& record);
+
+  const SharedRank& shared_;
+  std::int64_t origin_;
+  std::uint32_t next_n_ = 0;
+  sim::Trace pools_;
+  std::string lines_;
+};
+
+}  // namespace ringside::backend
