@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -331,18 +332,71 @@ void add_live(CLI::App& program, ExitCode& exit) {
   command->callback([options, &exit] { exit.value = run_live(*options); });
 }
 
+namespace {
+
+struct HubArguments {
+  std::string run_file;
+  backend::HubRunFile run;
+};
+
+/// A hub for ranks that somebody else starts: an NCCL job with the profiler plugin.
+int run_hub(HubArguments& arguments) {
+  if (!arguments.run_file.empty()) {
+    const auto run = backend::read_run_file(arguments.run_file);
+    return run ? backend::serve_hub(*run) : report(run.error(), false, kBadInput);
+  }
+  backend::HubRunFile& run = arguments.run;
+  if (run.world_size == 0) {
+    sim::Error error;
+    error.what = "a hub needs --ranks N (or --run FILE)";
+    return report(error, false, kBadInput);
+  }
+  if (const auto made = backend::make_tokens(run); !made) return report(made.error(), false, kCouldNot);
+  run.gpus_per_node = 1;
+  run.origin_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                           std::chrono::system_clock::now().time_since_epoch())
+                           .count();
+  const std::string plugin = folder_of_this_program() + "/libnccl-profiler-ringside.so";
+  return backend::serve_hub(run, [&](const std::string& url, const std::string& fingerprint) {
+    const std::string pin = fingerprint.empty() ? "" : "&cert=" + fingerprint;
+    std::fprintf(stderr,
+                 "Watch it:        ringside --watch '%s/#token=%s%s'\n"
+                 "In each process: export RINGSIDE_HUB='%s/#token=%s%s'\n"
+                 "                 export NCCL_PROFILER_PLUGIN=%s\n"
+                 "Ctrl-C ends the hub.\n",
+                 url.c_str(), run.viewer_token.c_str(), pin.c_str(), url.c_str(), run.rank_token.c_str(),
+                 pin.c_str(), plugin.c_str());
+  });
+}
+
+}  // namespace
+
 void add_hub(CLI::App& program, ExitCode& exit) {
   auto* command = program.add_subcommand("hub", "The hub alone: ranks write to it, viewers read");
-  const auto run_file = std::make_shared<std::string>();
-  command->add_option("--run", *run_file, "Run file (mode 0600) with tokens, address and recording")
-      ->required();
+  const auto arguments = std::make_shared<HubArguments>();
+  backend::HubRunFile& run = arguments->run;
+  run.address = "127.0.0.1";
+  run.port = 4710;
+  run.title = "NCCL job";
+  auto* run_file = command->add_option("--run", arguments->run_file,
+                                       "Run file (mode 0600) with tokens, address and recording");
+  command->add_option("--ranks", run.world_size, "For an NCCL job with the profiler plugin: its processes")
+      ->check(CLI::Range(1, 1'000'000))
+      ->excludes(run_file);
+  command->add_option("--title", run.title, "Name of the run")->capture_default_str();
+  command->add_option("--record", run.recording, "Keep the events in this file (.rsr)");
+  command->add_option("--address", run.address, "Address to listen on")->capture_default_str();
+  command->add_option("--port", run.port, "Port; the next ones if it is taken")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 65535));
+  command->add_option("--tls-cert", run.tls_certificate,
+                      "Certificate (PEM) for an address that others reach");
+  command->add_option("--tls-key", run.tls_key, "Its key (PEM)");
+  command->add_flag("--insecure", run.insecure, "No TLS on such an address all the same");
   command->footer(
-      "Example:\n  ringside-cli hub --run run.json\n\n`ringside-cli live` writes such a file and starts the "
-      "hub by itself.");
-  command->callback([run_file, &exit] {
-    const auto run = backend::read_run_file(*run_file);
-    exit.value = run ? backend::serve_hub(*run) : report(run.error(), false, kBadInput);
-  });
+      "Example:\n  ringside-cli hub --ranks 8 --record job.rsr\n\n`ringside-cli live` starts a hub by "
+      "itself.");
+  command->callback([arguments, &exit] { exit.value = run_hub(*arguments); });
 }
 
 }  // namespace ringside::app

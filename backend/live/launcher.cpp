@@ -120,6 +120,15 @@ LocalDevices local_devices(const std::string& program_folder) {
   return devices;
 }
 
+sim::Status make_tokens(HubRunFile& run) {
+  for (std::string* token : {&run.rank_token, &run.viewer_token, &run.controller_token}) {
+    auto made = make_token();
+    if (!made) return made.error();
+    *token = *made;
+  }
+  return sim::ok();
+}
+
 sim::Status write_run_file(const std::string& path, const HubRunFile& run) {
   std::string text;
   sim::JsonWriter json(text);
@@ -175,7 +184,7 @@ extern "C" void stop_serving(int) {
 }
 }  // namespace
 
-int serve_hub(const HubRunFile& run) {
+int serve_hub(const HubRunFile& run, const HubListens& listens) {
   HubOptions options;
   options.address = run.address;
   options.port = static_cast<std::uint16_t>(run.port);
@@ -194,7 +203,10 @@ int serve_hub(const HubRunFile& run) {
   options.header.scenario_toml = run.scenario_toml;
   auto hub = Hub::create(std::move(options));
   if (!hub) {
-    std::printf("error %s\n", hub.error().message().c_str());
+    if (listens)
+      std::fprintf(stderr, "ringside-cli: %s\n", hub.error().message().c_str());
+    else
+      std::printf("error %s\n", hub.error().message().c_str());
     std::fflush(stdout);
     return 1;
   }
@@ -204,7 +216,10 @@ int serve_hub(const HubRunFile& run) {
   ::sigaction(SIGTERM, &action, nullptr);
   ::sigaction(SIGINT, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  std::printf("port %u %s\n", static_cast<unsigned>((*hub)->port()), (*hub)->fingerprint().c_str());
+  if (listens)
+    listens((*hub)->url(), (*hub)->fingerprint());
+  else
+    std::printf("port %u %s\n", static_cast<unsigned>((*hub)->port()), (*hub)->fingerprint().c_str());
   std::fflush(stdout);
   (*hub)->run();
   g_serving = nullptr;
@@ -221,11 +236,7 @@ sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenari
   if (const auto wrote = write_private(scenario_path, options.scenario_toml); !wrote) return wrote.error();
 
   HubRunFile run;
-  for (std::string* token : {&run.rank_token, &run.viewer_token, &run.controller_token}) {
-    auto made = make_token();
-    if (!made) return made.error();
-    *token = *made;
-  }
+  if (const auto made = make_tokens(run); !made) return made.error();
   LaunchNotes notes;
   notes.recording = options.recording.empty() ? folder.path() + "/run.rsr" : options.recording;
   run.address = options.address;

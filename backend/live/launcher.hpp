@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -62,8 +63,15 @@ struct HubRunFile {
 sim::Status write_run_file(const std::string& path, const HubRunFile& run);
 sim::Result<HubRunFile> read_run_file(const std::string& path);
 
-/// Serves a run file until SIGTERM or SIGINT; prints "port N" on stdout when it listens. Returns the exit
-/// status.
-int serve_hub(const HubRunFile& run);
+/// Called when the hub listens: its URL without a token, and the fingerprint of its certificate if it has
+/// one.
+using HubListens = std::function<void(const std::string& url, const std::string& fingerprint)>;
+
+/// Serves a run file until SIGTERM or SIGINT; prints "port N" on stdout when it listens, or calls `listens`
+/// instead. Returns the exit status.
+int serve_hub(const HubRunFile& run, const HubListens& listens = {});
+
+/// Three new tokens.
+sim::Status make_tokens(HubRunFile& run);
 
 }  // namespace ringside::backend

@@ -52,6 +52,8 @@ class RecordQueue {
   /// False if full; then nothing is written and `dropped` grows.
   bool push(const Record& record);
   bool pop(Record& record);
+  /// Counts a record that a producer gave up by itself.
+  void drop() { dropped_.fetch_add(1, std::memory_order_relaxed); }
   /// Drops since the last call.
   std::uint64_t take_dropped() { return dropped_.exchange(0, std::memory_order_relaxed); }
   bool empty() const {
