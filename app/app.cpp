@@ -3,10 +3,12 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "app/imgui_compat.hpp"
 #include "app/session/files.hpp"
+#include "sim/base/text.hpp"
 
 namespace ringside::app {
 namespace {
@@ -26,7 +28,7 @@ std::string title_of(const std::string& path) {
 
 }  // namespace
 
-App::App(std::unique_ptr<Fonts> fonts, Settings settings, const std::string& assets)
+App::App(std::unique_ptr<Fonts> fonts, Settings settings, const std::string& assets, const std::string& state)
     : fonts_(std::move(fonts)), settings_(std::move(settings)), assets_(assets) {
   if (!fonts_->has_korean() && settings_.lang == Lang::Ko) {
     settings_.lang = Lang::En;
@@ -34,6 +36,15 @@ App::App(std::unique_ptr<Fonts> fonts, Settings settings, const std::string& ass
   }
   set_language(settings_.lang);
   refresh_library();
+  session_.lessons.open(assets_, state.empty() ? "" : state + "/progress.toml", session_.notices);
+  const std::string words = assets_ + "/glossary.toml";
+  const auto text = read_file(words, 1 << 20);
+  auto glossary = text ? parse_glossary(*text, words) : sim::Result<Glossary>(text.error());
+  if (glossary) {
+    session_.glossary = std::move(*glossary);
+  } else {
+    session_.notices.push_back({NoticeKind::Warning, sim::escape_for_display(glossary.error().message())});
+  }
 }
 
 const Theme& App::theme() const {
@@ -57,6 +68,15 @@ void App::refresh_library() {
       library.push_back({path, title_of(path), false});
 }
 
+/// A teacher who saves a lesson and comes back to the window sees it: files are looked at when frames are drawn, at
+/// most once a second. Nobody is woken for it.
+void App::refresh_lessons(double now) {
+  if (session_.scene_id != "home" && session_.scene_id != kLessonScene) return;
+  if (std::abs(now - lessons_seen_) < 1) return;
+  lessons_seen_ = now;
+  session_.lessons.refresh();
+}
+
 bool App::prepare_fonts(int width, int height) {
   const float scale = ui_scale_for(width, height, settings_.user_scale);
   if (scale == font_scale_) {
@@ -73,7 +93,9 @@ bool App::prepare_fonts(int width, int height) {
 
 void App::frame(int width, int height, std::int64_t wall_ns, double now, DrawRecord* record) {
   apply_actions();
+  refresh_lessons(now);
   const bool moved = session_.update(wall_ns);
+  session_.lessons.keep(session_.notices);
   const float scale = font_scale_;
   Canvas canvas(ImGui::GetBackgroundDrawList(), *fonts_, theme(),
                 {static_cast<float>(width) / scale, static_cast<float>(height) / scale}, scale, record);
@@ -136,6 +158,8 @@ void App::apply_to_window(const Action& action) {
       settings_.theme = theme_before_presenting_;
   } else if (std::holds_alternative<action::ToggleHelp>(action)) {
     shell_.help_open = !shell_.help_open;
+  } else if (const auto* word = std::get_if<action::ShowGlossary>(&action)) {
+    shell_.glossary.open(session_.glossary, word->word);
   } else if (std::holds_alternative<action::ToggleFullScreen>(action)) {
     full_screen_wanted_ = true;
   } else if (const auto* copy = std::get_if<action::CopyText>(&action)) {

@@ -16,7 +16,8 @@ namespace ringside::app {
 class App {
  public:
   /// ImGui's context must exist. `assets` = the folder with lang/ and scenarios/.
-  App(std::unique_ptr<Fonts> fonts, Settings settings, const std::string& assets);
+  /// `state` = the folder that keeps the reader's progress; "" keeps nothing (tests, --render).
+  App(std::unique_ptr<Fonts> fonts, Settings settings, const std::string& assets, const std::string& state = {});
 
   /// Applies what is pending, draws one frame into ImGui's draw list and collects Actions for the next. Call
   /// between ImGui::NewFrame and Render. `wall_ns` = since the last frame; `now` = wall seconds (constant in
@@ -53,6 +54,7 @@ class App {
  private:
   void apply_to_window(const Action& action);
   void refresh_library();
+  void refresh_lessons(double now);
 
   std::unique_ptr<Fonts> fonts_;
   Settings settings_;
@@ -65,6 +67,7 @@ class App {
   double next_frame_in_ = 0;
   int settle_frames_ = 3;  // hover and layout settle one frame after a change
   bool full_screen_wanted_ = false, settings_changed_ = false;
+  double lessons_seen_ = -1e9;  // when the lesson files were looked at last
   ThemeChoice theme_before_presenting_ = ThemeChoice::Dark;
 };
 

@@ -1,4 +1,5 @@
 // `ringside`: opens the window, or renders one frame off-screen. The frame loop is all here.
+#include <charconv>
 #include <cstdio>
 #include <memory>
 
@@ -34,6 +35,28 @@ void draw_frame(App& app, Platform& platform, std::int64_t wall_ns, double now) 
   compat::upload_glyphs(app.fonts(), platform.texture_upload());
 }
 
+/// "ID" or "ID:STEP", the step from 1.
+sim::Status start_lesson(Session& session, const std::string& wanted) {
+  const std::size_t colon = wanted.find(':');
+  const std::string id = wanted.substr(0, colon);
+  int step = 1;
+  if (colon != std::string::npos) {
+    const char* end = wanted.data() + wanted.size();
+    const auto read = std::from_chars(wanted.data() + colon + 1, end, step);
+    if (read.ec != std::errc{} || read.ptr != end || step < 1)
+      return sim::Error{.what = "--lesson \"" + wanted + "\" is not a lesson and a step", .legal = "ID or ID:STEP, from 1"};
+  }
+  if (session.lessons.start(session, id, step - 1)) {
+    session.finish_simulation();
+    return sim::ok();
+  }
+  std::string legal;
+  for (const LessonFile& file : session.lessons.library().files()) {
+    if (!file.error) legal += (legal.empty() ? "" : ", ") + file.lesson.id;
+  }
+  return sim::Error{.what = "there is no lesson \"" + id + "\"", .legal = legal};
+}
+
 /// Opens the files of the command line and goes to the wanted scene and moment. An error only if it must end
 /// the run.
 sim::Status open_files(App& app, const Options& options) {
@@ -50,6 +73,8 @@ sim::Status open_files(App& app, const Options& options) {
     }
     session.scene_id = options.scene;
   }
+  if (!options.lesson.empty())
+    if (const sim::Status started = start_lesson(session, options.lesson); !started) return started;
   if (!options.at.empty() && !options.scene.empty() && app.shell().scene(options.scene).go_to(options.at))
     return sim::ok();  // a place of the scene's own
   if (!options.at.empty()) {
@@ -138,7 +163,8 @@ int run(int argc, char** argv) {
   const PlatformOptions wanted{.width = options.width, .height = options.height};
   auto platform = offscreen ? open_offscreen(wanted) : open_window(wanted);
   if (!platform) return fail(platform.error(), 1);
-  App app(std::move(*fonts), std::move(settings), assets);
+  const bool forgets = offscreen || options.smoke > 0;
+  App app(std::move(*fonts), std::move(settings), assets, forgets ? "" : state_folder());
   if (options.smoke > 0) app.keep_settings = false;
   app.shell().presenter = options.presenter;
   return offscreen ? render(app, **platform, options) : run_window(app, **platform, options);

@@ -90,6 +90,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   cli.add_option(
       "--at", o.at,
       "the moment: 1.5ms, step:3 (training step), ring:2 (end of a ring step), event:40, start, end");
+  cli.add_option("--lesson", o.lesson, "a lesson: its id, and perhaps a step: why-allreduce:2");
   cli.add_option("--size", size, "pixels of the window or image, WIDTHxHEIGHT");
   cli.add_option("--lang", lang, "en or ko")->check(CLI::IsMember({"en", "ko"}));
   cli.add_option("--theme", theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));

@@ -15,6 +15,7 @@ namespace ringside::app {
 struct Options {
   std::vector<std::string> files;
   std::string assets, scene, at, render, screenshot;
+  std::string lesson;  // ID, or ID:STEP with the step from 1
   int width = 1280, height = 720;
   std::optional<Lang> lang;
   std::optional<ThemeChoice> theme;

@@ -9,6 +9,7 @@ std::unique_ptr<Scene> make_allreduce_scene();
 std::unique_ptr<Scene> make_home_scene();
 std::unique_ptr<Scene> make_nan_scene();
 std::unique_ptr<Scene> make_tensor_scene();
+std::unique_ptr<Scene> make_lesson_scene();
 
 std::span<const SceneEntry> scene_table() {
   static const std::array kTable = {
@@ -31,6 +32,13 @@ std::span<const SceneEntry> scene_table() {
                  .icon = Glyph::Ring,
                  .make = make_allreduce_scene},
       SceneEntry{.id = "nan", .title_key = "scene.nan", .icon = Glyph::Poison, .make = make_nan_scene},
+      SceneEntry{.id = "lesson",
+                 .title_key = "scene.lesson",
+                 .icon = Glyph::Lesson,
+                 .in_rail = false,
+                 .inspector_width = 0,
+                 .needs_trace = false,
+                 .make = make_lesson_scene},
   };
   return kTable;
 }

@@ -48,6 +48,9 @@ struct OpenedArray {
   std::uint64_t serial = 0;  // 0 = none yet; grows with every file
 };
 
+class LessonDesk;
+struct Glossary;
+
 /// Everything a scene may know in one frame. References are valid during the frame only.
 struct SceneContext {
   const sim::Trace& trace;
@@ -64,6 +67,10 @@ struct SceneContext {
   const Theme& theme;
   std::span<const LibraryEntry> library;
   const OpenedArray& array;
+  const LessonDesk* lessons = nullptr;   // null: no lessons here (tests)
+  const Glossary* glossary = nullptr;
+  /// While a lesson asks what comes next: nothing later than this may be shown.
+  std::optional<std::int64_t> covered_from = {};
   Vec2 stage{};    // logical size of the stage
   double now = 0;  // wall seconds for drifts and tweens; 0 in --render
   bool reduced_motion = false;
@@ -125,6 +132,12 @@ class Scene {
   virtual std::string caption_detail(const SceneContext&) const { return {}; }
   /// Facts beside the title in the top bar; empty = the shell's own ("AllReduce · ring · float32 · sum").
   virtual std::string facts(const SceneContext&) const { return {}; }
+  /// False while this scene has no use for the transport bar, though its row has one.
+  virtual bool wants_transport(const SceneContext&) const { return true; }
+  /// The rail lights this scene's row up instead; empty = the scene's own.
+  virtual std::string_view rail_id() const { return {}; }
+  /// Drawn last, over the bars (view.box = the window): marks on what was drawn before.
+  virtual void over(View&) {}
   /// What only this scene knows, for the conditions of lessons: names and meaning in sim/lesson/facts.cpp.
   virtual std::map<std::string, sim::FactValue> lesson_facts(const SceneContext&) const { return {}; }
   /// Where something that a lesson points at ("rank:2", "goal", "dial" …) was drawn in the last frame, in the

@@ -70,6 +70,10 @@ struct TogglePresenter {};
 struct ToggleInspector {};
 struct ToggleFullScreen {};
 struct ToggleHelp {};
+/// Opens the glossary at a word (its English name; "" = all), or closes it.
+struct ShowGlossary {
+  std::string word;
+};
 struct SetLanguage {
   Lang lang = Lang::En;
 };
@@ -108,7 +112,7 @@ using Action =
     std::variant<action::TogglePlay, action::Pause, action::StepBy, action::SeekTo, action::SeekStart,
                  action::SeekEnd, action::Follow, action::SetSpeed, action::SetLoop, action::SetStepUnit,
                  action::ShowScene, action::OpenFile, action::Select, action::TogglePresenter,
-                 action::ToggleInspector, action::ToggleFullScreen, action::ToggleHelp, action::SetLanguage,
+                 action::ToggleInspector, action::ToggleFullScreen, action::ToggleHelp, action::ShowGlossary, action::SetLanguage,
                  action::SetTheme, action::SetUserScale, action::SetReducedMotion, action::ShowNotice,
                  action::CopyText, action::EditScenario, action::Undo, action::Redo, action::Custom>;
 using Actions = std::vector<Action>;

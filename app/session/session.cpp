@@ -253,7 +253,9 @@ bool Session::update(std::int64_t wall_ns) {
       changed = true;
     }
   }
-  return (has_trace() && playhead_.advance(wall_ns, end_time())) || changed;
+  const bool moved = has_trace() && playhead_.advance(wall_ns, end_time());
+  lessons.hold(*this);
+  return moved || changed;
 }
 
 // --- actions

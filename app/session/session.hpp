@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "app/lesson/desk.hpp"
+#include "app/lesson/glossary.hpp"
 #include "app/scenes/scene.hpp"
 #include "app/session/actions.hpp"
 #include "sim/base/result.hpp"
@@ -70,6 +72,8 @@ class Session {
   std::string scene_id = "home";
   std::vector<LibraryEntry> library;  // what home offers to open
   OpenedArray array;                  // the first of the .npy files that were opened last
+  LessonDesk lessons;
+  Glossary glossary;
 
   // --- time and change
   // -----------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ std::vector<KeyRow> key_rows() {
           {{"Ctrl", "Y"}, "keys.redo"},
           {{"Ctrl", "C"}, "keys.copy"},
           {{"F1"}, "keys.help"},
+          {{"F2"}, "keys.glossary"},
           {{"F11"}, "keys.full_screen"}};
 }
 

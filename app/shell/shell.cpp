@@ -69,8 +69,8 @@ Scene& Shell::scene(std::string_view id) {
 }
 
 const Timeline& Shell::timeline(const SceneContext& ctx, const Scene& scene) {
-  const TimelineKey key{&scene,     &ctx.trace,     ctx.trace.size(), ctx.end_time,
-                        language(), ctx.theme.dark, generation_};
+  const TimelineKey key{&scene,         &ctx.trace,  ctx.trace.size(), ctx.end_time,
+                        language(),     ctx.theme.dark, generation_,   std::string(scene.rail_id())};
   if (key != timeline_key_) {
     timeline_key_ = key;
     timeline_ = scene.timeline(ctx);
@@ -86,11 +86,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
   if (entry == nullptr || (entry->needs_trace && !session.has_trace())) entry = &scene_table().front();
   shown_scene_ = std::string(entry->id);
   Scene& scene = this->scene(entry->id);
-  // Scenes with the transport bar show the trace; others tell their own story (home tells none).
-  const bool presenting =
-      presenter && (entry->transport ? session.has_trace() : entry != &scene_table().front());
-  const Layout layout = layout_for(canvas.size(), *entry, settings.inspector_folded, presenting);
-  const SceneContext ctx{.trace = session.trace(),
+  SceneContext ctx{.trace = session.trace(),
                          .frame = session.frame(),
                          .playhead = session.playhead(),
                          .end_time = session.end_time(),
@@ -104,10 +100,20 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
                          .theme = canvas.theme(),
                          .library = session.library,
                          .array = session.array,
-                         .stage = {layout.stage.w, layout.stage.h},
+                         .lessons = &session.lessons,
+                         .glossary = &session.glossary,
+                         .covered_from = session.scene_id == kLessonScene ? session.lessons.fence() : std::nullopt,
                          .now = now,
-                         .reduced_motion = settings.reduced_motion,
-                         .presenter = presenting};
+                         .reduced_motion = settings.reduced_motion};
+  SceneEntry shown = *entry;
+  shown.transport = entry->transport && scene.wants_transport(ctx);
+  timed_ = shown.transport;
+  // Scenes with the transport bar show the trace; others tell their own story (home tells none).
+  const bool presenting =
+      presenter && (shown.transport ? session.has_trace() : entry != &scene_table().front());
+  const Layout layout = layout_for(canvas.size(), shown, settings.inspector_folded, presenting);
+  ctx.stage = {layout.stage.w, layout.stage.h};
+  ctx.presenter = presenting;
   const auto view = [&](Rect box) { return View{canvas, ui, actions, ctx, box}; };
 
   draw_stage_ground(canvas, layout);
@@ -136,16 +142,18 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
     draw_caption(caption, scene);
   } else {
     View rail = view(layout.rail), top = view(layout.top);
-    draw_rail(rail, session, settings);
+    draw_rail(rail, session, settings, scene.rail_id().empty() ? entry->id : scene.rail_id());
     draw_top(top, session, settings, scene, entry->inspector_width > 0);
-    if (entry->transport) {
+    if (shown.transport) {
       View bar = view(layout.transport);
       draw_transport(bar, scene);
     }
   }
   View all = view({0, 0, canvas.size().x, canvas.size().y});
+  if (!session.problem()) scene.over(all);
   if (session.simulating()) draw_progress(stage, session);
   draw_notices(stage, session);
+  glossary.draw(all, session.glossary, session.lessons);
   if (help_open) draw_help(all);
   handle_keys(stage, session, scene);
   if (session.playhead().mode == sim::PlayMode::Playing) ui.keep_moving();
@@ -153,7 +161,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
   ui.end();  // popups are drawn here, while what they captured (views, the context) is alive
 }
 
-void Shell::draw_rail(View& view, const Session& session, const Settings& settings) {
+void Shell::draw_rail(View& view, const Session& session, const Settings& settings, std::string_view lit) {
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
   c.rect(view.box, {.fill = t.panel});
@@ -162,7 +170,7 @@ void Shell::draw_rail(View& view, const Session& session, const Settings& settin
   float y = kTopHeight + 10;
   for (const SceneEntry& entry : scene_table()) {
     if (!entry.in_rail) continue;
-    const bool on = entry.id == shown_scene_;
+    const bool on = entry.id == lit;
     const Rect box{8, y, kRailWidth - 16, kRailItem - 4};
     const bool enabled = !entry.needs_trace || session.has_trace();
     const Hit h =
@@ -212,6 +220,8 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
   };
   if (view.ui.icon_button("top.help", {next(), y}, Glyph::Help, 18, tr("top.help")))
     view.emit(action::ToggleHelp{});
+  if (view.ui.icon_button("top.glossary", {next(), y}, Glyph::Lesson, 18, tr("top.glossary")))
+    view.emit(action::ShowGlossary{});
   if (view.ui.icon_button("top.presenter", {next(), y}, Glyph::Screen, 18, tr("top.presenter"),
                           own || session.has_trace()))
     view.emit(action::TogglePresenter{});
@@ -298,6 +308,7 @@ void Shell::handle_keys(View& view, Session& session, Scene& scene) {
     return true;
   };
   if (pressed(Key::F1)) view.emit(action::ToggleHelp{});
+  if (pressed(Key::F2)) view.emit(action::ShowGlossary{});
   if (pressed(Key::F11)) view.emit(action::ToggleFullScreen{});
   if (ui.ctrl() && pressed(Key::Z) && !scene.undo_own(ui.shift()))
     view.emit(ui.shift() ? Action(action::Redo{}) : Action(action::Undo{}));
@@ -308,8 +319,7 @@ void Shell::handle_keys(View& view, Session& session, Scene& scene) {
   }
   if (ui.any_popup_open()) return;
   // A scene without the transport bar has the keys of time for its own story.
-  const SceneEntry* entry = find_scene(shown_scene_);
-  const bool timed = entry != nullptr && entry->transport;
+  const bool timed = timed_;
   if (!session.problem() && (session.has_trace() || !timed)) {
     for (const Key key : {Key::Left, Key::Right, Key::Up, Key::Down, Key::PageUp, Key::PageDown, Key::Enter,
                           Key::Delete, Key::Insert, Key::Escape, Key::C, Key::Space, Key::Home, Key::End}) {

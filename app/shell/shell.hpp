@@ -10,6 +10,7 @@
 #include "app/scenes/scene.hpp"
 #include "app/session/session.hpp"
 #include "app/session/settings.hpp"
+#include "app/shell/glossary_panel.hpp"
 
 namespace ringside::app {
 
@@ -40,6 +41,7 @@ class Shell {
   void frame(Canvas& canvas, Ui& ui, Session& session, const Settings& settings, double now,
              Actions& actions);
 
+  GlossaryPanel glossary;
   bool help_open = false;
   bool presenter = false;
   std::string font_notice;  // non-empty: shown until closed (no Korean font)
@@ -47,7 +49,7 @@ class Shell {
   Scene& scene(std::string_view id);
 
  private:
-  void draw_rail(View& view, const Session& session, const Settings& settings);
+  void draw_rail(View& view, const Session& session, const Settings& settings, std::string_view lit);
   void draw_top(View& view, Session& session, const Settings& settings, const Scene& scene, bool foldable);
   void draw_transport(View& view, const Scene& scene);
   void draw_caption(View& view, const Scene& scene);
@@ -68,6 +70,7 @@ class Shell {
     Lang lang = Lang::En;
     bool dark = false;
     std::uint64_t generation = 0;
+    std::string hosted;  // a lesson's scene
     bool operator==(const TimelineKey&) const = default;
   };
   const Timeline& timeline(const SceneContext& ctx, const Scene& scene);
@@ -78,6 +81,7 @@ class Shell {
   std::map<std::string, std::unique_ptr<Scene>, std::less<>> scenes_;
   std::vector<ShownNotice> shown_;
   std::string shown_scene_;
+  bool timed_ = true;  // it has the transport bar now
   double now_ = 0;
 };
 

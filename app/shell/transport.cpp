@@ -45,6 +45,32 @@ void draw_bands(Canvas& c, const Timeline& line, const Track& track, float head)
   }
 }
 
+/// What is not to be seen yet: a lesson has asked what comes next.
+void draw_cover(Canvas& c, const Track& track, std::int64_t from) {
+  const Theme& t = c.theme();
+  const float x = track.at(from) + 5, w = track.x + track.w - x;
+  if (w < 24) return;
+  const Rect box{x, track.y - 6, w, kTrackHeight + 12};
+  c.rect(box, {.fill = t.raised, .radius = 6});
+  c.rect(box, {.stroke = t.edge, .radius = 6, .width = 1.5f, .dash = {5, 4}});
+  const std::string& words = tr("lesson.covered");
+  const bool room = c.width(words, 14) + 44 < w;
+  const float left = room ? box.center().x - (c.width(words, 14) + 22) / 2 : box.center().x - 5;
+  c.text({left, box.center().y}, "?", {.size = 20, .face = Face::Bold, .on_shape = true});
+  if (room) c.text({left + 22, box.center().y}, words, {.size = 14, .color = t.t2, .on_shape = true});
+}
+
+/// The line without what lies after a moment.
+Timeline cut_after(const Timeline& line, std::int64_t t) {
+  Timeline out = line;
+  std::erase_if(out.bands, [&](const TimelineBand& band) { return band.from >= t; });
+  for (TimelineBand& band : out.bands) band.to = std::min(band.to, t);
+  std::erase_if(out.ticks, [&](std::int64_t tick) { return tick >= t; });
+  std::erase_if(out.labels, [&](const Timeline::Label& label) { return label.t >= t; });
+  std::erase_if(out.marks, [&](const TimelineMark& mark) { return mark.t > t; });
+  return out;
+}
+
 void draw_track(Canvas& c, const Timeline& line, const Track& track, std::int64_t now) {
   const Theme& t = c.theme();
   const float head = track.at(now);
@@ -126,7 +152,12 @@ void Shell::draw_transport(View& view, const Scene& scene) {
       ui.hit("transport.timeline", {track.x, track.y - 10, track.w, kTrackHeight + 20}, {.least = 36});
   if (scrub.pressed || (scrub.held && track.time_at(scrub.mouse.x) != playhead.t))
     view.emit(action::SeekTo{track.time_at(scrub.mouse.x)});
-  draw_track(c, line, track, playhead.t);
+  if (view.ctx.covered_from) {
+    draw_track(c, cut_after(line, *view.ctx.covered_from), track, playhead.t);
+    draw_cover(c, track, *view.ctx.covered_from);
+  } else {
+    draw_track(c, line, track, playhead.t);
+  }
 
   // Speed and arrow-key step: two rows, each a field to open.
   const auto row = [&](std::string_view id, float row_y, const std::string& label, const std::string& value,

@@ -24,12 +24,13 @@ enum class Key : std::uint8_t {
   Escape,
   Backspace,
   F1,
+  F2,
   F11,
   Z,
   Y,
   C,
   A,
 };
-inline constexpr int kKeyCount = 21;
+inline constexpr int kKeyCount = 22;
 
 }  // namespace ringside::app

@@ -367,6 +367,18 @@ bool Ui::text_field(std::string_view id, Rect box, std::string& value, float siz
   return false;
 }
 
+void Ui::start_typing(std::string_view id, std::string_view text) {
+  editing_ = std::string(id);
+  edit_text_ = std::string(text);
+  edit_frames_ = 0;
+  keep_moving();
+}
+
+std::optional<std::string> Ui::typed(std::string_view id) const {
+  if (editing_ != id) return std::nullopt;
+  return edit_text_;
+}
+
 bool Ui::number_field(std::string_view id, Rect box, double& value, double least, double most, double step,
                       std::string_view unit, std::string_view explain) {
   const Theme& t = canvas_->theme();

@@ -89,6 +89,10 @@ class Ui {
   /// Any short text (a cell's value). True when committed.
   bool text_field(std::string_view id, Rect box, std::string& value, float size = 16,
                   std::string_view explain = {});
+  /// Puts the caret into a text field, as a click would.
+  void start_typing(std::string_view id, std::string_view text);
+  /// What stands in a text field while it is typed into, before it is committed.
+  std::optional<std::string> typed(std::string_view id) const;
   bool checkbox(std::string_view id, Vec2 at, std::string_view label, bool& value,
                 std::string_view explain = {});
   /// A field that shows the current choice and opens a list. Returns the index that was chosen now.

@@ -51,7 +51,7 @@ struct LessonStep {
   LocalText text;
   std::string scene;     // scene id; empty = stay
   std::string scenario;  // file in assets/scenarios; empty = stay
-  std::string at;        // "start", "end", "ring:N", "step:N" or a duration; empty = stay
+  std::string at;        // "start", "end", "ring:N", "step:N", a duration, or a scene's own; empty = stay
   std::vector<std::string>
       highlight;  // "rank:2", "chunk:1", "link:0-1", "goal", "dial", "log", "transport", "shape" …
   std::optional<Question> question;
@@ -82,5 +82,7 @@ struct FactInfo {
 };
 const std::vector<FactInfo>& lesson_facts();
 const std::vector<std::string_view>& lesson_scenes();
+/// True for places in a trace: "start", "end", "ring:N", "step:N", "event:N", a duration. Others belong to a scene.
+bool is_time_place(std::string_view at);
 
 }  // namespace ringside::sim

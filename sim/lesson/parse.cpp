@@ -171,19 +171,22 @@ Question read_question(Reader& reader, const toml::table& table) {
   return question;
 }
 
-/// "start", "end", "ring:3", "step:2", "event:17" or a duration.
+/// Places that belong to a scene and not to a trace.
+constexpr std::array<std::string_view, 1> kOwnPlaces{"rung:"};
+
+bool has_number(std::string_view at, std::string_view prefix) {
+  if (!at.starts_with(prefix)) return false;
+  const std::string_view number = at.substr(prefix.size());
+  return !number.empty() && number.size() < 10 &&
+         number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 void check_place(Reader& reader, const toml::table& table, const std::string& at) {
-  if (at.empty() || at == "start" || at == "end") return;
-  for (const std::string_view prefix : {"ring:", "step:", "event:"}) {
-    if (!at.starts_with(prefix)) continue;
-    const std::string_view number = std::string_view(at).substr(prefix.size());
-    if (!number.empty() && number.size() < 10 &&
-        number.find_first_not_of("0123456789") == std::string_view::npos)
-      return;
-  }
-  if (parse_duration(at)) return;
+  if (at.empty() || is_time_place(at)) return;
+  for (const std::string_view prefix : kOwnPlaces)
+    if (has_number(at, prefix)) return;
   reader.fail(*table.get("at"), "not a place in time", at,
-              "start, end, ring:N, step:N, event:N, or a duration such as 30ms");
+              "start, end, ring:N, step:N, event:N, rung:N (tensor scene), or a duration such as 30ms");
 }
 
 constexpr std::array<std::string_view, 16> kHighlights{
@@ -241,6 +244,11 @@ LessonStep read_step(Reader& reader, const toml::table& table) {
 }
 
 }  // namespace
+
+bool is_time_place(std::string_view at) {
+  return at == "start" || at == "end" || has_number(at, "ring:") || has_number(at, "step:") ||
+         has_number(at, "event:") || parse_duration(at);
+}
 
 Result<Lesson> parse_lesson(std::string_view toml_text, std::string_view file_name) {
   const auto parsed = parse_toml(toml_text, file_name);
