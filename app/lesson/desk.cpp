@@ -13,14 +13,20 @@ namespace {
 
 constexpr std::size_t kMaxProgressBytes = std::size_t{1} << 20;
 
-std::string scenario_path(const std::string& assets, const std::string& name) {
-  return assets + "/scenarios/" + name;
+/// A shipped scenario, or one that lies beside the lesson.
+std::string scenario_path(const std::string& assets, const std::string& lesson_file, const std::string& name) {
+  std::string shipped = assets + "/scenarios/" + name;
+  std::error_code none;
+  if (lesson_file.empty() || std::filesystem::exists(shipped, none)) return shipped;
+  const auto beside = std::filesystem::path(lesson_file).parent_path() / name;
+  return std::filesystem::exists(beside, none) ? beside.string() : shipped;
 }
 
 /// Opens the scenario unless it is on screen unchanged.
-sim::Status open_scenario_of(Session& session, const std::string& assets, const Place& place) {
+sim::Status open_scenario_of(Session& session, const std::string& assets, const std::string& lesson_file,
+                             const Place& place) {
   if (place.scenario.empty()) return sim::ok();
-  const std::string path = scenario_path(assets, place.scenario);
+  const std::string path = scenario_path(assets, lesson_file, place.scenario);
   if (session.path() == path && !session.can_undo() && session.scenario() != nullptr) return sim::ok();
   const sim::Status opened = session.open_file(path);
   session.clear_problem();  // said where the lesson is, not over the whole stage
@@ -30,7 +36,7 @@ sim::Status open_scenario_of(Session& session, const std::string& assets, const 
 }  // namespace
 
 sim::Status go_to(Session& session, const std::string& assets, const Place& place) {
-  if (const sim::Status opened = open_scenario_of(session, assets, place); !opened) return opened;
+  if (const sim::Status opened = open_scenario_of(session, assets, {}, place); !opened) return opened;
   if (!place.at.empty() && session.has_trace()) {
     session.finish_simulation();
     const auto t = parse_at(place.at, session.trace());
@@ -61,6 +67,10 @@ void LessonDesk::open(std::string assets, std::string state_file, std::vector<No
   std::filesystem::rename(state_file_, aside, none);
   notices.push_back({NoticeKind::Warning,
                      tr("lesson.progress_broken", {sim::escape_for_display(read.error().message()), aside})});
+}
+
+const LessonFile& LessonDesk::add_file(const std::string& path) {
+  return library_.add(path, assets_ + "/lessons");
 }
 
 void LessonDesk::keep(std::vector<Notice>& notices) {
@@ -151,6 +161,7 @@ bool LessonDesk::start(Session& session, std::string_view id, int step) {
   id_ = std::string(id);
   progress_.last = id_;
   scene_.clear();
+  ++openings_;
   session.scene_id = kLessonScene;
   enter(session, std::clamp(step, 0, static_cast<int>(file->lesson.steps.size())), true);
   return true;
@@ -220,7 +231,7 @@ void LessonDesk::enter(Session& session, int step, bool whole) {
     if (now != nullptr && !now->scenario.empty() && now->at.empty()) place.at = "start";
   }
   if (!place.scene.empty()) scene_ = place.scene;
-  if (const sim::Status opened = open_scenario_of(session, assets_, place); !opened)
+  if (const sim::Status opened = open_scenario_of(session, assets_, lesson()->file, place); !opened)
     problem_ = sim::escape_for_display(opened.error().message());
   const bool own = !place.at.empty() && !sim::is_time_place(place.at);
   own_place_ = own ? place.at : "";
@@ -257,12 +268,14 @@ void LessonDesk::hold(Session& session) {
     playhead.t = fence_;
     playhead.mode = sim::PlayMode::Paused;
   }
-  if (stop_at_ >= 0 && playhead.mode != sim::PlayMode::Playing) stop_at_ = -1;
-  if (stop_at_ >= 0 && playhead.t >= stop_at_) {
+  if (stop_at_ < 0) return;
+  // Playing may have run past it, even to the end, where it pauses by itself.
+  const bool playing = playhead.mode == sim::PlayMode::Playing;
+  if (playhead.t >= stop_at_ && (playing || playhead.t == session.end_time())) {
     playhead.t = stop_at_;
     playhead.mode = sim::PlayMode::Paused;
-    stop_at_ = -1;
   }
+  if (playhead.mode != sim::PlayMode::Playing) stop_at_ = -1;
 }
 
 void LessonDesk::show_what_happens(Session& session) {

@@ -26,6 +26,8 @@ class LessonDesk {
   void open(std::string assets, std::string state_file, std::vector<Notice>& notices);
   /// Reads changed lesson files again. The lesson on stage is read again too, and stays at its step.
   bool refresh();
+  /// A lesson file from anywhere joins the path. Its error, if it has one, is in what is returned.
+  const LessonFile& add_file(const std::string& path);
   /// Writes the progress if it has changed since the last call.
   void keep(std::vector<Notice>& notices);
 
@@ -63,6 +65,8 @@ class LessonDesk {
   std::optional<std::int64_t> fence() const;
   /// Counts steps that were entered: changes when another step begins.
   std::uint64_t visit() const { return visit_; }
+  /// Counts openings of lessons: a lesson begins with a scene as it comes.
+  std::uint64_t openings() const { return openings_; }
 
   // --- what the reader does
   /// Opens a lesson at a step (from 0) and shows the lesson page. False if there is no such lesson.
@@ -98,7 +102,7 @@ class LessonDesk {
   int step_ = 0;
   bool fulfilled_ = false;
   std::string scene_, problem_, own_place_;
-  std::uint64_t visit_ = 0;
+  std::uint64_t visit_ = 0, openings_ = 0;
   std::string wanted_at_;  // the moment to go to as soon as the scenario is simulated
   bool settled_ = false;
   std::int64_t fence_ = 0, stop_at_ = -1;

@@ -63,8 +63,23 @@ LessonFile read_lesson(const std::string& path) {
   return out;
 }
 
+const LessonFile& LessonLibrary::add(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  fs::path whole = fs::weakly_canonical(path, error);
+  if (error) whole = path;
+  const std::vector<fs::path> own = toml_files(folder);
+  const bool known = std::find(own.begin(), own.end(), whole) != own.end() ||
+                     std::find(added_.begin(), added_.end(), whole.string()) != added_.end();
+  if (!known) added_.push_back(whole.string());
+  refresh(folder);
+  const auto found = std::find_if(files_.begin(), files_.end(), [&](const LessonFile& f) { return f.path == whole; });
+  RINGSIDE_CHECK(found != files_.end());
+  return *found;
+}
+
 bool LessonLibrary::refresh(const std::string& folder) {
-  const std::vector<fs::path> files = toml_files(folder);
+  std::vector<fs::path> files = toml_files(folder);
+  files.insert(files.end(), added_.begin(), added_.end());
   std::string now = stamp(files);
   if (now == seen_) return false;
   seen_ = std::move(now);

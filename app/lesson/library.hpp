@@ -29,6 +29,8 @@ class LessonLibrary {
  public:
   /// Reads `folder` if any of its .toml files has come, gone or changed since the last call. True if so.
   bool refresh(const std::string& folder);
+  /// A file from elsewhere: read, and kept in the path from now on.
+  const LessonFile& add(const std::string& path, const std::string& folder);
   /// Those without a mistake, by order and id, then the others by name.
   const std::vector<LessonFile>& files() const { return files_; }
   /// The lesson with this id; null if there is none, or if it has a mistake.
@@ -40,6 +42,7 @@ class LessonLibrary {
 
  private:
   std::vector<LessonFile> files_;
+  std::vector<std::string> added_;  // files from elsewhere
   std::string seen_;  // names, sizes and times of the files that were read
 };
 

@@ -53,7 +53,7 @@ FigureAnswer draw_figure(View& view, const RingView& ring, const RingLayout& lay
   for (std::size_t i = 0; i < ring.flights.size(); ++i)
     figure::draw_tile(p, ring.flights[i], layout.tiles[i]);
   for (std::size_t i = 0; i < ring.sums.size(); ++i) figure::draw_sum(p, ring.sums[i], layout.sums[i]);
-  if (layout.legend_y > 0) figure::draw_controls(p, answer);
+  if (layout.legend_y > 0 && layout.k >= .88f) figure::draw_controls(p, answer);
   c.pop_figure();
   return answer;
 }

@@ -211,7 +211,9 @@ void draw_inspector(View& view, const RingView& ring, const TransferTable& table
            table,        state,
            box.x + kPad, box.w - 2 * kPad,
            box.y + kPad, box.bottom() - kFold - 6};
+  state.places.clear();
   draw_now(k);
+  state.places["now"] = {box.x + kPad, box.y + kPad - 4, k.w, k.y - box.y - kPad - 8};
   const Rect fold{box.x + kPad, box.bottom() - kFold, box.w - 2 * kPad, 40};
   const bool editable = view.ctx.can.can_edit() && view.ctx.scenario != nullptr;
   const std::string why = editable                  ? tr("allreduce.edit.explain")
@@ -223,10 +225,14 @@ void draw_inspector(View& view, const RingView& ring, const TransferTable& table
     state.editing = !state.editing;
   if (state.editing && editable) {
     draw_edit_panel(view, ring, {k.x, k.y, k.w, k.bottom - k.y});
+    state.places["edit"] = {k.x - 6, k.y - 4, k.w + 12, fold.bottom() - k.y + 4};
     return;
   }
+  state.places["edit"] = fold;
   const bool shown = ring.kind == ViewKind::Chunks || ring.kind == ViewKind::Single;
+  const float goal_top = k.y;
   if (shown) draw_goal(k);
+  if (shown) state.places["goal"] = {k.x, goal_top, k.w, k.y - goal_top - 14};
   if (shows_numbers(k)) {
     draw_numbers(k, element);
     return;
@@ -234,6 +240,7 @@ void draw_inspector(View& view, const RingView& ring, const TransferTable& table
   if (ring.kind != ViewKind::Chunks) return;
   const float note = 62;
   if (k.bottom - k.y > 200) k.bottom -= note;
+  state.places["log"] = {k.x - 4, k.y - 2, k.w + 8, k.bottom - k.y};
   if (ring.one_number && ring.ring && ring.world <= 8) {
     draw_way(k);
   } else {

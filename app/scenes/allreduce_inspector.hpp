@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "app/scenes/allreduce_figure.hpp"
 
@@ -12,6 +14,7 @@ struct InspectorState {
   bool editing = false;  // the edit panel is unfolded
   float scroll = 0;      // of the log or the numbers, in rows
   bool tensor = false;
+  std::map<std::string, Rect, std::less<>> places;  // what a lesson may point at, as drawn last
 };
 
 /// Draws it and changes `state` (folding, scrolling). Edits are emitted as Actions.

@@ -128,6 +128,10 @@ struct RingLayout {
 RingLayout make_layout(const RingView& view, Rect stage, const TextMeasurer& measure,
                        const LayoutOptions& options);
 
+/// Where a part of the figure is, by the name that a lesson's highlight has ("rank:2", "chunk:1", "link:0-1", "dial",
+/// "legend"), in the figure's coordinates. A chunk is in one place on every rank.
+std::vector<Rect> places_in_figure(const RingLayout& layout, const RingView& view, std::string_view what);
+
 /// The path of a transfer of `chunk` (its place among the shown ones) from src to dst, also where no link is
 /// drawn.
 Path transfer_path(const RingLayout& layout, int src, int dst, std::size_t shown);

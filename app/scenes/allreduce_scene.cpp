@@ -101,6 +101,8 @@ class AllReduceScene : public Scene {
     if (step_.moving) view.ui.keep_moving();
     RingLayout placed = layout_;
     placed.origin = placed.origin + Vec2{view.box.x, view.box.y};
+    drawn_at_ = placed.origin;
+    panel_.places.clear();  // the inspector fills it again if it is shown
     const FigureAnswer answer = draw_figure(view, ring_, placed, figure_);
     if (answer.tensor) figure_.tensor = *answer.tensor;
     if (answer.row) figure_.row = *answer.row;
@@ -144,6 +146,14 @@ class AllReduceScene : public Scene {
     if (view.ctx.selection == Selection{}) return false;
     view.emit(action::Select{});
     return true;
+  }
+
+  std::vector<Rect> places(std::string_view what) const override {
+    if (const auto found = panel_.places.find(what); found != panel_.places.end()) return {found->second};
+    std::vector<Rect> out = places_in_figure(layout_, ring_, what);
+    for (Rect& box : out)
+      box = {drawn_at_.x + box.x * layout_.k, drawn_at_.y + box.y * layout_.k, box.w * layout_.k, box.h * layout_.k};
+    return out;
   }
 
   std::string caption(const SceneContext&) const override {
@@ -320,6 +330,7 @@ class AllReduceScene : public Scene {
   ElementReader reader_;
   RingView ring_;
   RingLayout layout_;
+  Vec2 drawn_at_;  // the figure's origin in the window
   FigureState figure_;
   InspectorState panel_;
   CellEdit cell_;

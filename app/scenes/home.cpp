@@ -1,4 +1,4 @@
-// Home: the lesson in one picture, four doors, the scenarios to start from.
+// Home: the lesson in one picture, four doors, the path of lessons.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -6,6 +6,8 @@
 
 #include "app/draw/parts.hpp"
 #include "app/i18n/titles.hpp"
+#include "app/lesson/desk.hpp"
+#include "app/scenes/home_path.hpp"
 #include "app/scenes/scene.hpp"
 #include "app/text/layout.hpp"
 
@@ -175,13 +177,14 @@ class HomeScene final : public Scene {
 
   void draw(View& view) override {
     const Rect s = view.box;
-    const float margin = wide_ ? 64 : 44, strip = view.ctx.library.empty() ? 0 : wide_ ? 176.0f : 148.0f;
+    const bool path = view.ctx.lessons != nullptr && !view.ctx.lessons->library().files().empty();
+    const float margin = wide_ ? 64 : 44, strip = !path ? 0 : wide_ ? 168.0f : 148.0f;
     const float top = s.y + (wide_ ? 52 : 28), hero_w = wide_ ? 540.0f : 500.0f;
     draw_left(view, {s.x + margin, top, hero_w, s.h - strip - top + s.y});
     const float x = s.x + margin + hero_w + (wide_ ? 56 : 40), w = s.right() - margin - x;
     const float bottom = s.bottom() - strip - (wide_ ? 34 : 24);
     draw_doors(view, {x, top + 4, w, bottom - top - 8});
-    if (strip > 0) draw_library(view, {s.x, s.bottom() - strip, s.w, strip}, margin);
+    if (path) path_.draw(view, {s.x, s.bottom() - strip, s.w, strip}, margin, *view.ctx.lessons);
   }
 
  private:
@@ -207,16 +210,43 @@ class HomeScene final : public Scene {
     c.text({center.x, y + 6}, fit(c.fonts(), tr("home.claim_text"), box.w + 36, wide_ ? 17 : 15),
            {.size = wide_ ? 17.0f : 15.0f, .color = t.t2, .align = Align::Center});
     y += wide_ ? 40 : 26;
-    if (first_ == nullptr) return;
-    const Vec2 size = wide_ ? Vec2{330, 54} : Vec2{292, 46};
-    const std::string label = view.ctx.trace.empty() ? tr("home.start") : tr("home.continue");
-    if (view.ui.button("home.start", {center.x - size.x / 2, y, size.x, size.y}, label,
+    draw_start(view, center.x, y);
+  }
+
+  /// One click, or Space: on with the lesson.
+  void draw_start(View& view, float middle, float y) const {
+    Canvas& c = view.canvas;
+    const LessonDesk* desk = view.ctx.lessons;
+    const LessonFile* next = desk != nullptr ? desk->next_to_read() : nullptr;
+    if (next == nullptr && first_ == nullptr) return;
+    const Vec2 size = wide_ ? Vec2{340, 54} : Vec2{300, 46};
+    const float other = view.ctx.library.empty() ? 0 : wide_ ? 150.0f : 128.0f;
+    float x = middle - (size.x + 66 + (other > 0 ? other + 8 : 0)) / 2;
+    const std::string label = next != nullptr ? start_label(c, *desk, *next, size.x - 60) : tr("home.start");
+    if (view.ui.button("home.start", {x, y, size.x, size.y}, label,
                        {.primary = true, .icon = Glyph::Play, .size = 16}) ||
         (!view.ui.any_popup_open() && view.ui.key(Key::Space))) {
       view.ui.take(Key::Space);
-      open(view, "allreduce");
+      if (next != nullptr) {
+        view.emit(resume_lesson(next->lesson.id));
+      } else {
+        open(view, "allreduce");
+      }
     }
-    parts::key_cap(c, {center.x + size.x / 2 + 14, y + size.y / 2}, "Space");
+    x += size.x + 12;
+    x += parts::key_cap(c, {x, y + size.y / 2}, "Space") + 14;
+    if (other > 0) draw_library(view, {x, y, other, size.y});
+  }
+
+  /// "Continue lesson 5: the ring …"; the title stays away rather than being cut.
+  static std::string start_label(Canvas& c, const LessonDesk& desk, const LessonFile& next, float room) {
+    const LessonProgress* progress = desk.progress().of(next.lesson.id);
+    const bool begun = progress != nullptr && progress->step > 0 && !progress->done;
+    const std::string number = std::to_string(desk.library().number_of(next.lesson.id));
+    const std::string& title = next.lesson.title.in(language() == Lang::Ko);
+    const std::string whole = begun ? tr("home.path.continue", {number, title}) : tr("home.path.start", {number, title});
+    if (c.width(whole, 16, Face::Bold) <= room) return whole;
+    return begun ? tr("home.path.continue_short", {number}) : tr("home.path.start_short", {number});
   }
 
   void draw_doors(View& view, Rect box) const {
@@ -228,8 +258,11 @@ class HomeScene final : public Scene {
       const Door& door = kDoors[i];
       const Rect d{box.x + static_cast<float>(i % 2) * (w + kGap),
                    box.y + static_cast<float>(i / 2) * (h + kGap), w, h};
-      const bool enabled =
-          find_scene(door.scene) != nullptr && (first_ != nullptr || !view.ctx.trace.empty());
+      // Learn leads to the lessons; where there are none, to the ring itself.
+      const LessonFile* lesson =
+          i == 0 && view.ctx.lessons != nullptr ? view.ctx.lessons->next_to_read() : nullptr;
+      const bool enabled = lesson != nullptr || (find_scene(door.scene) != nullptr &&
+                                                 (first_ != nullptr || !view.ctx.trace.empty()));
       const Hit hit =
           view.ui.hit("home." + std::string(door.id), d,
                       {.focusable = enabled, .explain = enabled ? std::string_view() : tr("home.not_here")});
@@ -243,41 +276,31 @@ class HomeScene final : public Scene {
       const float ph = std::min({d.h - 120, d.bottom() - 20 - end, wide_ ? 200.0f : 150.0f});
       if (ph > 40)
         door.picture(c, {d.x + 20, d.bottom() - 20 - ph, std::min(d.w - 40, wide_ ? 400.0f : 300.0f), ph});
-      if (enabled && hit.clicked) open(view, door.scene);
-    }
-  }
-
-  /// The scenarios that come with Ringside, and the last ones.
-  void draw_library(View& view, Rect box, float margin) const {
-    Canvas& c = view.canvas;
-    const Theme& t = c.theme();
-    c.rect(box, {.fill = t.panel});
-    c.line({box.x, box.y}, {box.right(), box.y}, t.line);
-    c.text({box.x + margin, box.y + 26}, tr("home.library"), {.size = 14, .color = t.t3, .face = Face::Bold});
-    c.text({box.right() - margin, box.y + 26}, tr("home.drop"),
-           {.size = 14, .color = t.t3, .align = Align::Right});
-    const float gap = 12, y = box.y + 46, w = box.w - 2 * margin;
-    const int columns = wide_ ? 5 : 4, rows = wide_ ? 2 : 2;
-    const float cw = (w - gap * static_cast<float>(columns - 1)) / static_cast<float>(columns);
-    const float ch = (box.h - 46 - 14 - gap * static_cast<float>(rows - 1)) / static_cast<float>(rows);
-    for (std::size_t i = 0; i < view.ctx.library.size() && i < static_cast<std::size_t>(columns * rows);
-         ++i) {
-      const LibraryEntry& entry = view.ctx.library[i];
-      const Rect card{box.x + margin + static_cast<float>(i % static_cast<std::size_t>(columns)) * (cw + gap),
-                      y + static_cast<float>(i / static_cast<std::size_t>(columns)) * (ch + gap), cw, ch};
-      const Hit hit = view.ui.hit("home.library." + std::to_string(i), card);
-      c.rect(card, {.fill = hit.hovered ? t.raised : t.card, .stroke = t.line, .radius = 8});
-      c.glyph(entry.recent ? Glyph::Clock : Glyph::Ring, {card.x + 22, card.center().y}, 16, t.t2, 1.5f);
-      c.text({card.x + 42, card.center().y}, fit(c.fonts(), known_title(entry.title), card.w - 54, 15),
-             {.size = 15});
-      if (hit.clicked) {
-        view.emit(action::OpenFile{entry.path});
-        view.emit(action::ShowScene{"allreduce"});
+      if (!enabled || !hit.clicked) continue;
+      if (lesson != nullptr) {
+        view.emit(resume_lesson(lesson->lesson.id));
+      } else {
+        open(view, door.scene);
       }
     }
   }
 
+  /// The scenarios that come with Ringside, and the last ones.
+  void draw_library(View& view, Rect button) const {
+    const auto& library = view.ctx.library;
+    if (view.ui.button("home.library", button, tr("home.path.scenarios"),
+                       {.icon = Glyph::Down, .size = 15, .explain = tr("home.drop")}))
+      view.ui.open_popup("home.library.menu");
+    std::vector<MenuItem> items;
+    for (const LibraryEntry& entry : library) items.push_back({.label = known_title(entry.title)});
+    const auto chosen = view.ui.menu("home.library.menu", button, items, -1);
+    if (!chosen || static_cast<std::size_t>(*chosen) >= library.size()) return;
+    view.emit(action::ShowScene{"allreduce"});  // a lesson among them goes to its own page
+    view.emit(action::OpenFile{library[static_cast<std::size_t>(*chosen)].path});
+  }
+
   bool wide_ = false;
+  LessonPath path_;
   const LibraryEntry* first_ = nullptr;
 };
 

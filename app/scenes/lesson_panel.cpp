@@ -5,6 +5,7 @@
 #include "app/i18n/i18n.hpp"
 #include "app/lesson/glossary.hpp"
 #include "app/session/session.hpp"
+#include "sim/base/text.hpp"
 
 namespace ringside::app::lesson {
 namespace {

@@ -17,7 +17,11 @@ namespace {
 constexpr float kWide = 1400;  // of the page: from here on there is room for the inspector as well
 
 /// What stands in a scene's inspector, not on its stage.
-constexpr std::array<std::string_view, 4> kInInspector{"goal", "log", "now", "edit"};
+bool in_inspector(std::string_view scene, std::string_view name) {
+  constexpr std::array<std::string_view, 4> kAlways{"log", "now", "edit", "bits"};
+  if (std::find(kAlways.begin(), kAlways.end(), name) != kAlways.end()) return true;
+  return (name == "goal" && scene == "allreduce") || (name == "element" && scene == "tensor");
+}
 
 class LessonPage final : public Scene {
  public:
@@ -129,7 +133,8 @@ class LessonPage final : public Scene {
       inspector_wanted_.reset();
       place_pending_ = true;
     }
-    if (desk->scene() != id_ || scene_ == nullptr) take_scene(desk->scene());
+    if (desk->scene() != id_ || scene_ == nullptr || openings_ != desk->openings()) take_scene(desk->scene());
+    openings_ = desk->openings();
     if (!place_pending_ || scene_ == nullptr) return;
     place_pending_ = false;
     place_refused_ = !desk->own_place().empty() && !scene_->go_to(desk->own_place());
@@ -172,9 +177,8 @@ class LessonPage final : public Scene {
     if (inspector_width_ <= 0 || scene_ == nullptr || question_open_) return false;  // it may hold the answer
     if (inspector_wanted_) return *inspector_wanted_;
     if (wide) return true;
-    return step != nullptr && std::any_of(step->highlight.begin(), step->highlight.end(), [](const std::string& name) {
-             return std::find(kInInspector.begin(), kInInspector.end(), name) != kInInspector.end();
-           });
+    return step != nullptr && std::any_of(step->highlight.begin(), step->highlight.end(),
+                                          [&](const std::string& name) { return in_inspector(id_, name); });
   }
 
   void draw_inspector(View& view, Rect box) {
@@ -273,7 +277,7 @@ class LessonPage final : public Scene {
   double last_now_ = 0, entered_ = 0;
   bool place_pending_ = false, place_refused_ = false;
   bool panel_grows_ = false, question_open_ = false;
-  std::uint64_t visit_ = 0;
+  std::uint64_t visit_ = 0, openings_ = 0;
   std::optional<bool> inspector_wanted_;  // the reader's own choice, for this step
   lesson::PanelState panel_;
 };

@@ -110,6 +110,7 @@ sim::Status Session::open_file(const std::string& path) {
     set_problem(text.error(), path, {});
     return text.error();
   }
+  if (text->find("[[step]]") != std::string::npos) return open_lesson(path);
   auto scenario = sim::parse_scenario(*text, path, folder_loader(path));
   if (!scenario) {
     set_problem(scenario.error(), path, *text);
@@ -118,6 +119,17 @@ sim::Status Session::open_file(const std::string& path) {
   problem_.reset();
   path_ = path;
   open_scenario(std::move(*scenario), file_stem(path));
+  return sim::ok();
+}
+
+sim::Status Session::open_lesson(const std::string& path) {
+  const LessonFile& file = lessons.add_file(path);
+  if (file.error) {
+    problem_ = FileProblem{*file.error, path, file.line_text};
+    return *file.error;
+  }
+  problem_.reset();
+  lessons.start(*this, file.lesson.id, 0);
   return sim::ok();
 }
 

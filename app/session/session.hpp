@@ -34,7 +34,7 @@ class Session {
 
   // --- opening
   // -------------------------------------------------------------------------------------------------------
-  /// Opens a scenario file or .npy files (one a rank). On an error, problem() says what is wrong and what was
+  /// Opens a scenario file, a lesson or .npy files (one a rank). On an error, problem() says what is wrong and what was
   /// open stays as it was, unless nothing was.
   sim::Status open_file(const std::string& path);
   sim::Status open_npy_files(std::vector<std::string> paths);
@@ -44,6 +44,8 @@ class Session {
   void open_trace(std::unique_ptr<sim::Trace> trace, std::string name, Abilities can);
   const std::optional<FileProblem>& problem() const { return problem_; }
   void clear_problem() { problem_.reset(); }
+  /// Shows the card of a file that cannot be read, found elsewhere.
+  void show_problem(FileProblem problem) { problem_ = std::move(problem); }
   /// The file of the problem, read again.
   sim::Status retry();
 
@@ -90,6 +92,7 @@ class Session {
   std::vector<Notice> notices;
 
  private:
+  sim::Status open_lesson(const std::string& path);
   void run(sim::Scenario scenario, bool keep_place);
   void take(std::unique_ptr<sim::Simulation> simulation, sim::Scenario scenario, bool keep_place);
   void show(const sim::Trace& trace);

@@ -57,7 +57,7 @@ void draw_cover(Canvas& c, const Track& track, std::int64_t from) {
   const bool room = c.width(words, 14) + 44 < w;
   const float left = room ? box.center().x - (c.width(words, 14) + 22) / 2 : box.center().x - 5;
   c.text({left, box.center().y}, "?", {.size = 20, .face = Face::Bold, .on_shape = true});
-  if (room) c.text({left + 22, box.center().y}, words, {.size = 14, .color = t.t2, .on_shape = true});
+  if (room) c.text({left + 22, box.center().y}, words, {.size = 14, .color = t.t2});
 }
 
 /// The line without what lies after a moment.

@@ -171,9 +171,6 @@ Question read_question(Reader& reader, const toml::table& table) {
   return question;
 }
 
-/// Places that belong to a scene and not to a trace.
-constexpr std::array<std::string_view, 1> kOwnPlaces{"rung:"};
-
 bool has_number(std::string_view at, std::string_view prefix) {
   if (!at.starts_with(prefix)) return false;
   const std::string_view number = at.substr(prefix.size());
@@ -181,12 +178,25 @@ bool has_number(std::string_view at, std::string_view prefix) {
          number.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+/// Places that belong to a scene and not to a trace; "+" joins several.
+constexpr std::array<std::string_view, 4> kOwnPlaces{"flat", "pictures", "model", "linear"};
+
+bool is_own_place(std::string_view at) {
+  while (true) {
+    const std::size_t plus = at.find('+');
+    const std::string_view word = at.substr(0, plus);
+    if (!has_number(word, "rung:") && std::find(kOwnPlaces.begin(), kOwnPlaces.end(), word) == kOwnPlaces.end())
+      return false;
+    if (plus == std::string_view::npos) return true;
+    at.remove_prefix(plus + 1);
+  }
+}
+
 void check_place(Reader& reader, const toml::table& table, const std::string& at) {
-  if (at.empty() || is_time_place(at)) return;
-  for (const std::string_view prefix : kOwnPlaces)
-    if (has_number(at, prefix)) return;
-  reader.fail(*table.get("at"), "not a place in time", at,
-              "start, end, ring:N, step:N, event:N, rung:N (tensor scene), or a duration such as 30ms");
+  if (at.empty() || is_time_place(at) || is_own_place(at)) return;
+  reader.fail(*table.get("at"), "not a place", at,
+              "start, end, ring:N, step:N, event:N, a duration such as 30ms; tensor scene: rung:N, flat, pictures, "
+              "model, linear");
 }
 
 constexpr std::array<std::string_view, 16> kHighlights{

@@ -9,8 +9,9 @@ TEST(Home, OffersTheScenariosAndOpensOne) {
   EXPECT_TRUE(h.shows("Four GPUs. One answer."));
   ASSERT_TRUE(h.has("home.start"));
   h.click("home.start");
-  EXPECT_TRUE(h.session().has_trace());
-  EXPECT_EQ(h.session().trace().header.title, "Four GPUs, one number each");
+  EXPECT_EQ(h.session().scene_id, "lesson");
+  ASSERT_NE(h.session().lessons.lesson(), nullptr);
+  EXPECT_EQ(h.session().lessons.lesson()->id, h.session().lessons.library().files().front().lesson.id);
 }
 
 TEST(Home, SaysWhatABuildDoesNotHave) {
@@ -21,9 +22,13 @@ TEST(Home, SaysWhatABuildDoesNotHave) {
 
 TEST(Home, LibraryRowsOpen) {
   Harness h;
-  ASSERT_TRUE(h.has("home.library.0"));
-  h.click("home.library.0");
+  ASSERT_TRUE(h.has("home.library"));
+  h.click("home.library");
+  h.click("home.library.menu.0");
+  h.frames(2);
+  h.session().finish_simulation();
   EXPECT_TRUE(h.session().has_trace());
+  EXPECT_EQ(h.session().scene_id, "allreduce");
 }
 
 }  // namespace
