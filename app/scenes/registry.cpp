@@ -8,6 +8,7 @@ namespace ringside::app {
 std::unique_ptr<Scene> make_allreduce_scene();
 std::unique_ptr<Scene> make_home_scene();
 std::unique_ptr<Scene> make_nan_scene();
+std::unique_ptr<Scene> make_same_shape_scene();
 std::unique_ptr<Scene> make_tensor_scene();
 std::unique_ptr<Scene> make_lesson_scene();
 
@@ -27,6 +28,12 @@ std::span<const SceneEntry> scene_table() {
                  .transport = false,
                  .needs_trace = false,
                  .make = make_tensor_scene},
+      SceneEntry{.id = "same-shape",
+                 .title_key = "scene.same_shape",
+                 .icon = Glyph::SameShape,
+                 .transport = false,
+                 .needs_trace = false,
+                 .make = make_same_shape_scene},
       SceneEntry{.id = "allreduce",
                  .title_key = "scene.allreduce",
                  .icon = Glyph::Ring,
