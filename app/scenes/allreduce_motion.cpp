@@ -94,10 +94,13 @@ void draw_link_names(const Pen& p) {
       const bool top = m.y < p.layout.size.y / 2;
       const float y = m.y + (top ? -60.0f : 60.0f), w = p.c.width(name, 13);
       const Rect place{m.x - w / 2, y - 8, w, 16};
-      const bool covered = std::any_of(p.layout.sums.begin(), p.layout.sums.end(), [&](const SumBox& s) {
-        return s.box.w > 0 && s.box.y < place.bottom() && s.box.bottom() > place.y &&
-               s.box.x < place.right() && s.box.right() > place.x;
-      });
+      const auto meets = [&](const auto& other) {
+        return other.box.w > 0 && other.box.y < place.bottom() && other.box.bottom() > place.y &&
+               other.box.x < place.right() && other.box.right() > place.x;
+      };
+      // Tiles pile up on a link whose receiver does not come.
+      const bool covered = std::any_of(p.layout.sums.begin(), p.layout.sums.end(), meets) ||
+                           std::any_of(p.layout.tiles.begin(), p.layout.tiles.end(), meets);
       if (!covered && w < std::fabs(b.x - a.x) - 12)
         p.c.text({m.x, y}, name, {.size = 13, .color = p.t.t2, .align = Align::Center});
     } else if (!used && !summed) {

@@ -280,6 +280,9 @@ bool TensorScene::go_to(std::string_view place) {
     } else if (word == "model" || word == "linear") {
       page = Page::Model;
       linear = word == "linear" ? 1 : 0;
+    } else if (word.starts_with("shape:")) {
+      auto extents = parse_shape_text(word.substr(6));
+      if (!extents || !model.set_shape(std::move(*extents))) return false;
     } else if (word.size() == 6 && word.starts_with("rung:") && word[5] >= '1' && word[5] <= '6') {
       model.go_to_rung(word[5] - '1');
     } else {

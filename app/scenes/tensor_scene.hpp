@@ -26,7 +26,7 @@ class TensorScene final : public Scene {
   std::string title(const SceneContext& ctx) const override;
   std::string facts(const SceneContext& ctx) const override;
   std::optional<float> progress() const override;
-  /// "rung:1" (scalar) … "rung:6", "flat", "pictures", "model" and "linear"; joined with "+" they hold
+  /// "rung:1" (scalar) … "rung:6", "shape:3x4", "flat", "pictures", "model" and "linear"; joined with "+" they hold
   /// together.
   std::string place() const override;
   bool go_to(std::string_view place) override;

@@ -185,7 +185,9 @@ bool is_own_place(std::string_view at) {
   while (true) {
     const std::size_t plus = at.find('+');
     const std::string_view word = at.substr(0, plus);
-    if (!has_number(word, "rung:") && std::find(kOwnPlaces.begin(), kOwnPlaces.end(), word) == kOwnPlaces.end())
+    const bool shape = word.starts_with("shape:") && word.size() > 6 &&
+                       word.find_first_not_of("0123456789x", 6) == std::string_view::npos;
+    if (!shape && !has_number(word, "rung:") && std::find(kOwnPlaces.begin(), kOwnPlaces.end(), word) == kOwnPlaces.end())
       return false;
     if (plus == std::string_view::npos) return true;
     at.remove_prefix(plus + 1);
@@ -195,7 +197,7 @@ bool is_own_place(std::string_view at) {
 void check_place(Reader& reader, const toml::table& table, const std::string& at) {
   if (at.empty() || is_time_place(at) || is_own_place(at)) return;
   reader.fail(*table.get("at"), "not a place", at,
-              "start, end, ring:N, step:N, event:N, a duration such as 30ms; tensor scene: rung:N, flat, pictures, "
+              "start, end, ring:N, step:N, event:N, a duration such as 30ms; tensor scene: rung:N, shape:2x3, flat, pictures, "
               "model, linear");
 }
 
