@@ -20,6 +20,8 @@ std::string_view word_of(std::uint32_t from) {
       return "nccl";
     case TextFrom::Compare:
       return kCompareStream;
+    case TextFrom::Nvml:
+      return "nvml";
     case TextFrom::Stderr:
       break;
   }
@@ -91,6 +93,19 @@ void LineMaker::add_exit(bool by_signal, int code, std::string_view text) {
   record.event.aux8 = by_signal ? 1 : 0;
   record.event.text = sim::TextPayload{sim::kNone, sim::kNone, code, 0};
   record.set_text(text);
+  add(record);
+}
+
+void LineMaker::add_device(const DeviceReading& reading) {
+  Record record;
+  record.event.t = reading.unix_ns - origin_;
+  record.event.type = EventType::DeviceSample;
+  record.event.device = reading.device;
+  add(record);
+  if (reading.link_errors.empty()) return;
+  record.event.type = EventType::LogLine;
+  record.event.text = sim::TextPayload{sim::kNone, static_cast<std::uint32_t>(TextFrom::Nvml), 0, 0};
+  record.set_text(reading.link_errors);
   add(record);
 }
 

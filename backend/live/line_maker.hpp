@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "backend/live/nvml.hpp"
 #include "backend/live/telemetry.hpp"
 #include "sim/trace/trace.hpp"
 
@@ -25,6 +26,7 @@ class LineMaker {
   void add_heartbeat();
   void add_dropped(std::uint64_t count);
   void add_exit(bool by_signal, int code, std::string_view text);
+  void add_device(const DeviceReading& reading);
   /// The process is gone and nobody knows how it ended.
   void add_left(std::string_view text);
 

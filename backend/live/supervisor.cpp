@@ -40,6 +40,7 @@ constexpr auto kStartLimit = 60s;
 int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
   LineMaker lines(shared, options.origin_unix_ns);
   std::unique_ptr<HubConnection> hub;
+  std::unique_ptr<DeviceMonitor> device;  // of a rank on a GPU, where NVML is to be had
   std::uint64_t seen_beats = 0;
   auto last_beat = std::chrono::steady_clock::now();
   bool killed = false, said_hello = false;
@@ -95,8 +96,11 @@ int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
         hub = std::make_unique<HubConnection>(options.hub, std::move(callbacks));
       }
       lines.add_hello();
+      if (shared.pci[0] != '\0') device = DeviceMonitor::open(shared.pci);
     }
     pump();
+    if (device)
+      for (const DeviceReading& reading : device->take()) lines.add_device(reading);
     const std::uint64_t beats = shared.beats.load(std::memory_order_relaxed);
     const auto now = std::chrono::steady_clock::now();
     if (beats != seen_beats) {
