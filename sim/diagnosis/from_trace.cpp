@@ -15,15 +15,22 @@ constexpr Rule kRules[] = {
     rule_kernel_says_hardware,
     rule_node_down,
     rule_memory_ran_out,
+    rule_bad_number_first,
     rule_calls_differ,
+    rule_ddp_construction,
     rule_rank_ended_by_itself,
     rule_port_down,
     rule_rank_absent,
+    rule_nic_gave_up,
+    rule_late_for_the_watchdog,
     rule_stuck_inside,
+    rule_number_changed,
     rule_nan,
     rule_weights_differ,
     rule_straggler,
     rule_link_slow,
+    rule_link_paused,
+    rule_input_stands_out,
 };
 
 bool anything_wrong(const Survey& s) {
@@ -83,6 +90,21 @@ void watchdog_says(const Case& c, Diagnosis& d) {
                                all_guilty ? ToolVerdict::Right : ToolVerdict::Misleading});
 }
 
+/// With equal counts the Flight Recorder's analyzer still compares sizes, dtypes and types of the calls of
+/// one sequence number. It takes the first rank for innocent: where rank 0 is the odd one it lists all
+/// others.
+ToolSays recorder_on_equal_counts(const Diagnosis& d) {
+  const bool compares = d.kind == DiagnosisKind::ShapeMismatch || d.kind == DiagnosisKind::DtypeMismatch ||
+                        d.kind == DiagnosisKind::CollectiveOrder;
+  if (!compares || d.culprits.empty() || !d.first_cause.seq)
+    return {"flight recorder", "", ToolVerdict::Silent};
+  const bool first_is_odd = is_culprit(d, 0);
+  return {"flight recorder",
+          "Input/output mismatch in the collective sequence number: " + std::to_string(*d.first_cause.seq) +
+              (first_is_odd ? ", culprits: all ranks but 0" : ", culprit " + rank_list(d.culprits)),
+          first_is_odd ? ToolVerdict::Misleading : ToolVerdict::Right};
+}
+
 /// Flight Recorder and RAS count calls: they are right about who is behind, and silent or misleading where
 /// the count is equal.
 void counters_say(const Case& c, Diagnosis& d) {
@@ -92,7 +114,7 @@ void counters_say(const Case& c, Diagnosis& d) {
     most = std::max(most, rank.calls.size());
   }
   if (c.survey.ranks.empty() || least == most) {
-    d.tools_would_say.push_back({"flight recorder", "", ToolVerdict::Silent});
+    d.tools_would_say.push_back(recorder_on_equal_counts(d));
     d.tools_would_say.push_back({"RAS", "", ToolVerdict::Silent});
     return;
   }
@@ -114,6 +136,12 @@ void counters_say(const Case& c, Diagnosis& d) {
                                verdict});
 }
 
+bool numbers_are_wrong(DiagnosisKind kind) {
+  return kind == DiagnosisKind::SilentCorruption || kind == DiagnosisKind::OpMismatch ||
+         kind == DiagnosisKind::ShapeMismatch || kind == DiagnosisKind::DtypeMismatch ||
+         kind == DiagnosisKind::SequenceMismatch;
+}
+
 void gauges_say(const Case& c, Diagnosis& d) {
   const bool waiting = std::any_of(c.survey.ranks.begin(), c.survey.ranks.end(),
                                    [](const RankSurvey& rank) { return rank.pending() != nullptr; });
@@ -124,9 +152,25 @@ void gauges_say(const Case& c, Diagnosis& d) {
   } else {
     d.tools_would_say.push_back({"nvidia-smi", "", ToolVerdict::Silent});
   }
-  if (d.kind == DiagnosisKind::Nan) {
-    d.tools_would_say.push_back(
-        {"loss curve", "NaN on every rank from the next step on, whoever began it", ToolVerdict::Misleading});
+}
+
+/// The loss is logged by one rank or averaged over all: NaN there says when, never who; and numbers that are
+/// only wrong do not show in it.
+void loss_curve_says(const Case& c, Diagnosis& d) {
+  std::int32_t first_nan = INT32_MAX, latest = 0;
+  for (const RankSurvey& rank : c.survey.ranks)
+    for (const LossAt& at : rank.losses) {
+      if (at.loss - at.loss != 0.0) first_nan = std::min(first_nan, at.step);
+      latest = std::max(latest, at.step);
+    }
+  if (first_nan != INT32_MAX) {
+    d.tools_would_say.push_back({"loss curve",
+                                 "NaN from step " + std::to_string(first_nan) + " on, whoever began it",
+                                 ToolVerdict::Misleading});
+  } else if (latest > 0 && numbers_are_wrong(d.kind)) {
+    d.tools_would_say.push_back({"loss curve",
+                                 "finite up to step " + std::to_string(latest) + ": as if nothing were wrong",
+                                 ToolVerdict::Misleading});
   } else {
     d.tools_would_say.push_back({"loss curve", "", ToolVerdict::Silent});
   }
@@ -187,6 +231,10 @@ std::vector<std::string> next_steps_for(const Diagnosis& d) {
     case DiagnosisKind::SilentCorruption:
       return {"Compare the weights of " + who + " with another rank's.", "Run a GPU stress test on its node.",
               drain(d)};
+    case DiagnosisKind::WatchdogFalseAlarm:
+      return {
+          "Look at what " + who + " did in that step: checkpoint, evaluation, a long batch.",
+          "Give the process group a longer timeout, or put a barrier with its own timeout before that work."};
     case DiagnosisKind::Straggler:
       return {"Compare clocks, temperature and power of " + who +
                   " with its neighbours: nvidia-smi -q -d CLOCK,POWER,TEMPERATURE",
@@ -205,6 +253,7 @@ void finish(const Case& c, Diagnosis& d) {
   watchdog_says(c, d);
   counters_say(c, d);
   gauges_say(c, d);
+  loss_curve_says(c, d);
   d.next_steps = next_steps_for(d);
 }
 

@@ -136,6 +136,22 @@ Diagnosis undecided(const Case& c, DiagnosisKind kind, const std::vector<int>& c
   return d;
 }
 
+void trace_back_to_nan(const Case& c, Diagnosis& d, std::int64_t step) {
+  if (d.culprits.size() != 1) return;
+  const RankSurvey& rank = c.survey.ranks[static_cast<std::size_t>(d.culprits.front())];
+  if (!rank.first_nan) return;
+  const Event& e = c.trace.events()[*rank.first_nan];
+  const bool called = std::any_of(rank.calls.begin(), rank.calls.end(),
+                                  [&](const Call& call) { return call.step == e.nan.step; });
+  if (e.nan.step > step || called) return;
+  d.kind = DiagnosisKind::Nan;
+  d.first_cause.step = e.nan.step;
+  d.first_cause.t_ns = e.t;
+  d.first_cause.what = rank_name(d.culprits.front()) + " found NaN in its own gradient in step " +
+                       std::to_string(e.nan.step) + " and made no call in that step; the others did.";
+  d.evidence.insert(d.evidence.begin(), cite(c, *rank.first_nan));
+}
+
 int xid_in(std::string_view line) {
   const std::size_t at = line.find("Xid (");
   if (at == std::string_view::npos) return 0;

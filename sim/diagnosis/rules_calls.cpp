@@ -55,7 +55,7 @@ DiagnosisKind kind_of_difference(const std::vector<Call>& odd, const std::vector
       last || (odd[k + 1].same_call(most[k + 1]) && odd[k + 1].step == most[k + 1].step);
   if (in_step_again) return kind_of_parameters(mine, theirs);
   const bool swapped = same_at(odd, k, most, k + 1) && same_at(odd, k + 1, most, k);
-  if (swapped) return DiagnosisKind::CollectiveOrder;
+  if (swapped || mine.collective != theirs.collective) return DiagnosisKind::CollectiveOrder;
   const bool one_missing =
       same_at(odd, k, most, k + 1) && (k + 1 >= odd.size() || same_at(odd, k + 1, most, k + 2));
   const bool one_more = same_at(odd, k + 1, most, k) && same_at(odd, k + 2, most, k + 1);
@@ -96,6 +96,21 @@ std::string what_differs(const Case& c, DiagnosisKind kind, const std::vector<in
 
 }  // namespace
 
+std::int64_t first_difference(const Survey& survey) {
+  std::size_t longest = 0;
+  for (const RankSurvey& rank : survey.ranks) longest = std::max(longest, rank.calls.size());
+  for (std::size_t k = 0; k < longest; ++k) {
+    const std::vector<Group> groups = groups_at(survey, k);
+    if (groups.size() < 2) continue;
+    std::int64_t t = INT64_MAX;
+    for (std::size_t g = 1; g < groups.size(); ++g)
+      for (const int r : groups[g].ranks)
+        t = std::min(t, survey.ranks[static_cast<std::size_t>(r)].calls[k].enqueued);
+    return t;
+  }
+  return INT64_MAX;
+}
+
 Verdict rule_calls_differ(const Case& c) {
   std::size_t longest = 0;
   for (const RankSurvey& rank : c.survey.ranks) longest = std::max(longest, rank.calls.size());
@@ -132,6 +147,7 @@ Verdict rule_calls_differ(const Case& c) {
     }
     d.first_cause.step = calls_of(odd.front())[k].step;
     d.evidence.push_back(cite(c, most.call->event));
+    if (kind == DiagnosisKind::SequenceMismatch) trace_back_to_nan(c, d, calls_of(odd.front())[k].step);
     return d;
   }
   return std::nullopt;

@@ -1,6 +1,8 @@
 // Ranks that ended, ran out of memory, or never came.
 #include <algorithm>
 
+#include "sim/base/text.hpp"
+#include "sim/diagnosis/ring_traffic.hpp"
 #include "sim/diagnosis/rules.hpp"
 
 namespace ringside::sim {
@@ -36,12 +38,15 @@ const std::string& text_of(const Case& c, std::uint32_t event) {
   return c.trace.string(c.trace.events()[event].text.text);
 }
 
-/// The first error of a rank that is its own and not an echo of another's end; kNone if it has none.
+}  // namespace
+
 std::uint32_t own_error(const Case& c, const RankSurvey& rank) {
   for (const std::uint32_t event : rank.errors)
     if (!is_secondary(text_of(c, event))) return event;
   return kNone;
 }
+
+namespace {
 
 /// Whether the end of a rank can be the cause: not a signal that a watchdog or a launcher sends to victims.
 bool ended_by_itself(const Case& c, const RankSurvey& rank) {
@@ -108,6 +113,60 @@ Verdict rule_memory_ran_out(const Case& c) {
   return std::nullopt;
 }
 
+/// DDP compares the shapes of all parameters with rank 0's at construction. Who differs from rank 0 says so;
+/// if most ranks say so, rank 0 is the odd one.
+Verdict rule_ddp_construction(const Case& c) {
+  std::vector<int> say_so;
+  std::uint32_t first = kNone;
+  for (int r = 0; r < c.survey.world(); ++r)
+    for (const std::uint32_t event : c.survey.ranks[static_cast<std::size_t>(r)].errors) {
+      if (!contains(text_of(c, event), "appears not to match") || (!say_so.empty() && say_so.back() == r))
+        continue;
+      say_so.push_back(r);
+      if (first == kNone) first = event;
+    }
+  if (say_so.empty()) return std::nullopt;
+  const std::string what =
+      "DDP's construction: the parameters of " + rank_list(say_so) + " have other shapes than rank 0's.";
+  const std::size_t others = static_cast<std::size_t>(c.survey.world()) - say_so.size();
+  if (say_so.size() == others) {
+    std::vector<int> all(static_cast<std::size_t>(c.survey.world()));
+    for (int r = 0; r < c.survey.world(); ++r) all[static_cast<std::size_t>(r)] = r;
+    return undecided(c, DiagnosisKind::ShapeMismatch, all, first, what,
+                     "as many ranks stand on the other side, so the shapes do not decide who is wrong");
+  }
+  const std::vector<int> odd = say_so.size() < others ? say_so : std::vector<int>{0};
+  Diagnosis d = blame_rank(c, DiagnosisKind::ShapeMismatch, odd.front(), first, what);
+  d.culprits = odd;
+  return d;
+}
+
+namespace {
+
+/// Ranks that raise for NaN after a result was bad, or several in one step, are not the ones that made it:
+/// the first to raise is the first to look.
+Verdict nan_of_many(const Case& c, const std::vector<int>& ended, std::uint32_t event) {
+  std::vector<int> raised;
+  for (const int r : ended) {
+    const RankSurvey& rank = c.survey.ranks[static_cast<std::size_t>(r)];
+    const std::uint32_t error = own_error(c, rank);
+    if (rank.first_nan || (error != kNone && contains(text_of(c, error), "found NaN"))) raised.push_back(r);
+  }
+  const bool from_a_result = result_was_bad_before(c, c.trace.events()[event].t);
+  if (raised.size() < 2 && !from_a_result) return std::nullopt;
+  std::sort(raised.begin(), raised.end());
+  if (from_a_result) {
+    raised.resize(static_cast<std::size_t>(c.survey.world()));
+    for (int r = 0; r < c.survey.world(); ++r) raised[static_cast<std::size_t>(r)] = r;
+  }
+  return undecided(c, DiagnosisKind::Nan, raised, event,
+                   "NaN or infinity reached several ranks before anything could tell them apart.",
+                   from_a_result ? "the result of an AllReduce was bad before; it went to everybody"
+                                 : "several ranks found NaN in the same step");
+}
+
+}  // namespace
+
 Verdict rule_rank_ended_by_itself(const Case& c) {
   std::vector<int> ended;
   for (int r = 0; r < c.survey.world(); ++r)
@@ -124,11 +183,13 @@ Verdict rule_rank_ended_by_itself(const Case& c) {
   const std::uint32_t error = own_error(c, rank);
   const std::uint32_t event = error == kNone ? rank.end->event : error;
 
-  if (rank.first_nan) {  // the chain NaN -> raise -> absent
+  const bool says_nan = error != kNone && contains(text_of(c, error), "found NaN");
+  if (rank.first_nan || says_nan) {  // the chain NaN -> raise -> absent
+    if (Verdict shared = nan_of_many(c, ended, event)) return shared;
     Diagnosis d = blame_rank(
-        c, DiagnosisKind::Nan, first, *rank.first_nan,
+        c, DiagnosisKind::Nan, first, rank.first_nan.value_or(event),
         rank_name(first) + " found NaN in its own gradients and raised; it never reached the AllReduce.");
-    d.evidence.push_back(cite(c, event));
+    if (rank.first_nan) d.evidence.push_back(cite(c, event));
     d.evidence.push_back(cite(c, rank.end->event));
     return d;
   }
@@ -207,6 +268,29 @@ Verdict extra_call(const Case& c, const Attendance& who) {
   return d;
 }
 
+/// As many wait as are done (always so with two ranks): one call too many on this side or too few on that
+/// one. A rank that left early says so in its log.
+Verdict equal_sides(const Case& c, const Attendance& who) {
+  if (who.waiting.size() < who.missing.size()) return std::nullopt;
+  for (const int r : who.missing) {
+    const RankSurvey& rank = c.survey.ranks[static_cast<std::size_t>(r)];
+    if (!rank.ended_well()) return std::nullopt;
+    for (const std::uint32_t event : rank.logs)
+      if (contains(text_of(c, event), "exhausted") || contains(text_of(c, event), "StopIteration") ||
+          contains(text_of(c, event), "skipping step"))
+        return std::nullopt;
+  }
+  if (who.waiting.size() != who.missing.size()) return std::nullopt;
+  std::vector<int> all = who.waiting;
+  all.insert(all.end(), who.missing.begin(), who.missing.end());
+  std::sort(all.begin(), all.end());
+  const Call& call = waiting_call(c, who);
+  return undecided(c, DiagnosisKind::SequenceMismatch, all, call.event,
+                   rank_list(who.waiting) + " made seq " + std::to_string(call.seq) + ", " +
+                       rank_list(who.missing) + " ended before it.",
+                   "one call too many on one side looks like one too few on the other");
+}
+
 }  // namespace
 
 Verdict rule_rank_absent(const Case& c) {
@@ -216,6 +300,7 @@ Verdict rule_rank_absent(const Case& c) {
   const Call& call = waiting_call(c, who);
   const std::string where = "seq " + std::to_string(call.seq) + " (step " + std::to_string(call.step) + ")";
 
+  if (Verdict even = equal_sides(c, who)) return even;
   std::vector<int> left, alive;
   for (const int r : who.missing)
     (c.survey.ranks[static_cast<std::size_t>(r)].ended_well() ? left : alive).push_back(r);
@@ -239,6 +324,63 @@ Verdict rule_rank_absent(const Case& c) {
     d.alternatives.push_back(
         {DiagnosisKind::UnevenData, suspects,
          "a loader that ends first looks the same from outside; its log would show the last batch"});
+  trace_back_to_nan(c, d, call.step);
+  return d;
+}
+
+namespace {
+
+/// Inside the call but without a sign of life while others give one: ranks whose last heartbeat is more than
+/// a second older than the newest that they could have joined.
+std::vector<int> silent_ranks(const Survey& survey) {
+  constexpr std::int64_t kSilentNs = 1'000'000'000;
+  std::int64_t newest = -1;
+  for (const RankSurvey& rank : survey.ranks) newest = std::max(newest, rank.last_heartbeat_t);
+  std::vector<int> silent;
+  for (int r = 0; r < survey.world(); ++r) {
+    const RankSurvey& rank = survey.ranks[static_cast<std::size_t>(r)];
+    const std::int64_t until = rank.end ? std::min(newest, rank.end->t) : newest;
+    if (newest >= 0 && rank.last_heartbeat_t < until - kSilentNs) silent.push_back(r);
+  }
+  return silent;
+}
+
+Diagnosis blame_silent(const Case& c, const std::vector<int>& silent, const Call& call) {
+  const RankSurvey& rank = c.survey.ranks[static_cast<std::size_t>(silent.front())];
+  Diagnosis d = blame_rank(c, DiagnosisKind::HangRankMissing, silent.front(), rank.last_own_event,
+                           rank_list(silent) + " stopped inside seq " + std::to_string(call.seq) +
+                               " and gives no sign of life; the others do.");
+  d.culprits = silent;
+  return d;
+}
+
+}  // namespace
+
+/// The watchdogs of the others ran out before this rank called; then it called. It was late, not gone.
+Verdict rule_late_for_the_watchdog(const Case& c) {
+  std::int64_t expired = INT64_MAX, waited = 0;
+  std::size_t at = SIZE_MAX;
+  for (const RankSurvey& rank : c.survey.ranks) {
+    const Call* call = rank.pending();
+    if (!rank.timeout || call == nullptr || c.trace.events()[*rank.timeout].t >= expired) continue;
+    expired = c.trace.events()[*rank.timeout].t;
+    waited = c.trace.events()[*rank.timeout].watchdog.waited_ns;
+    at = static_cast<std::size_t>(call - rank.calls.data());
+  }
+  if (at == SIZE_MAX) return std::nullopt;
+  std::vector<int> late;
+  for (int r = 0; r < c.survey.world(); ++r) {
+    const auto& calls = c.survey.ranks[static_cast<std::size_t>(r)].calls;
+    if (calls.size() > at && calls[at].enqueued >= expired) late.push_back(r);
+  }
+  if (late.empty() || late.size() * 2 >= c.survey.ranks.size()) return std::nullopt;
+  const Call& call = c.survey.ranks[static_cast<std::size_t>(late.front())].calls[at];
+  Diagnosis d = blame_rank(c, DiagnosisKind::WatchdogFalseAlarm, late.front(), call.event,
+                           rank_list(late) + " called seq " + std::to_string(call.seq) + " " +
+                               format_duration(call.enqueued - expired + waited) +
+                               " after the others, whose watchdogs had given up after " +
+                               format_duration(waited) + ": late, not gone.");
+  d.culprits = late;
   return d;
 }
 
@@ -246,61 +388,34 @@ Verdict rule_stuck_inside(const Case& c) {
   const Attendance who = attendance(c.survey);
   if (who.waiting.empty() || !who.missing.empty() || is_early(c, who)) return std::nullopt;
   const Call& call = waiting_call(c, who);
-  // The transfer that began and never arrived, and the ranks that wait for a peer.
-  std::vector<std::pair<int, int>> waits;
-  std::vector<std::uint32_t> open;  // ring_step_begin without an end
-  for (std::uint32_t i = 0; i < c.trace.size(); ++i) {
-    const Event& e = c.trace.events()[i];
-    if (e.type != EventType::RingStepBegin && e.type != EventType::RingStepEnd &&
-        e.type != EventType::RingStepWait)
-      continue;
-    if (!c.seen(e)) continue;
-    if (e.ring.coll != call.coll) continue;
-    if (e.type == EventType::RingStepBegin) open.push_back(i);
-    // Who waits for its own GPU waits for nobody else.
-    if (e.type == EventType::RingStepWait && static_cast<WaitsFor>(e.flags) != WaitsFor::Gpu)
-      waits.emplace_back(e.src_id, e.ring.peer);
-    if (e.type != EventType::RingStepEnd) continue;
-    std::erase_if(open, [&](std::uint32_t b) {
-      const Event& begin = c.trace.events()[b];
-      return begin.ring.chunk == e.ring.chunk && begin.ring.step == e.ring.step &&
-             begin.src_id == e.ring.peer;
-    });
-    std::erase(waits, std::pair{e.src_id, e.ring.peer});
-  }
-  std::vector<int> stopped;  // nobody that they wait for, yet others wait for them
-  for (const auto& [from, to] : waits) {
-    const bool waits_itself =
-        std::any_of(waits.begin(), waits.end(), [to = to](const auto& w) { return w.first == to; });
-    if (!waits_itself && std::find(stopped.begin(), stopped.end(), to) == stopped.end())
-      stopped.push_back(to);
-  }
-  if (open.size() == 1) {
-    const Event& begin = c.trace.events()[open.front()];
-    Diagnosis d = undecided(
-        c, DiagnosisKind::LinkDown, {begin.src_id, begin.ring.peer}, open.front(),
-        "A chunk left " + rank_name(begin.src_id) + " and never reached " + rank_name(begin.ring.peer) + ".",
-        "either end of the link, or what is between them");
-    d.confidence = Confidence::Likely;
-    d.waits_for = waits;
-    return d;
-  }
-  if (stopped.size() == 1) {
-    const RankSurvey& rank = c.survey.ranks[static_cast<std::size_t>(stopped.front())];
-    Diagnosis d =
-        blame_rank(c, DiagnosisKind::HangRankMissing, stopped.front(), rank.last_own_event,
-                   rank_name(stopped.front()) + " stopped inside seq " + std::to_string(call.seq) + ".");
-    d.confidence = Confidence::Likely;
-    d.waits_for = waits;
-    return d;
-  }
+  const RingState state = ring_state(c, call.coll, INT64_MAX);
+  const std::vector<int> silent = silent_ranks(c.survey);
   std::vector<int> all(static_cast<std::size_t>(c.survey.world()));
   for (int r = 0; r < c.survey.world(); ++r) all[static_cast<std::size_t>(r)] = r;
-  Diagnosis d = undecided(
-      c, DiagnosisKind::Unknown, all, call.event,
-      "All ranks are inside seq " + std::to_string(call.seq) + " and nothing moves.",
-      "every rank called, none finished: the network or one GPU, and the trace does not show which");
-  d.waits_for = waits;
+  Diagnosis d;
+  if (!silent.empty() && silent.size() * 2 <= all.size()) {
+    d = blame_silent(c, silent, call);
+  } else if (state.blocked) {
+    const BlockedEdge& edge = *state.blocked;
+    d = undecided(c, DiagnosisKind::LinkDown, {edge.from, edge.to},
+                  edge.event == kNone ? call.event : edge.event,
+                  "A chunk " + std::string(edge.on_the_way ? "left " : "waits on ") + rank_name(edge.from) +
+                      " and never reached " + rank_name(edge.to) + ".",
+                  "either end of the link, or what is between them");
+    d.confidence = Confidence::Likely;
+  } else if (state.stopped.size() == 1) {
+    const RankSurvey& rank = c.survey.ranks[static_cast<std::size_t>(state.stopped.front())];
+    d = blame_rank(
+        c, DiagnosisKind::HangRankMissing, state.stopped.front(), rank.last_own_event,
+        rank_name(state.stopped.front()) + " stopped inside seq " + std::to_string(call.seq) + ".");
+    d.confidence = Confidence::Likely;
+  } else {
+    d = undecided(
+        c, DiagnosisKind::Unknown, all, call.event,
+        "All ranks are inside seq " + std::to_string(call.seq) + " and nothing moves.",
+        "every rank called, none finished: the network or one GPU, and the trace does not show which");
+  }
+  d.waits_for = state.waits;
   return d;
 }
 

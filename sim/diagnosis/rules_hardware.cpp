@@ -1,6 +1,7 @@
 // What hardware and kernel said: the strongest evidence there is, since nothing in a program can make it up.
 #include <algorithm>
 
+#include "sim/base/text.hpp"
 #include "sim/diagnosis/rules.hpp"
 
 namespace ringside::sim {
@@ -66,6 +67,21 @@ Diagnosis blame_node(const Case& c, DiagnosisKind kind, int node, std::uint32_t 
   return d;
 }
 
+/// Several GPUs of one node that fail within a second fail together: all are named.
+void add_neighbours_with_xid(const Case& c, Diagnosis& d, int rank) {
+  constexpr std::int64_t kTogetherNs = 1'000'000'000;
+  const int node = c.survey.node_of(rank);
+  for (int r = 0; r < c.survey.world(); ++r) {
+    const auto& xid = c.survey.ranks[static_cast<std::size_t>(r)].xid;
+    if (r == rank || c.survey.node_of(r) != node || !xid) continue;
+    const Event& e = c.trace.events()[*xid];
+    if (kind_of_xid(static_cast<int>(e.device.xid)) == DiagnosisKind::None) continue;
+    if (e.t - d.first_cause.t_ns.value_or(e.t) > kTogetherNs) continue;
+    d.culprits.push_back(r);
+    d.evidence.push_back(cite(c, *xid));
+  }
+}
+
 }  // namespace
 
 Verdict rule_kernel_says_hardware(const Case& c) {
@@ -100,6 +116,7 @@ Verdict rule_kernel_says_hardware(const Case& c) {
                                             : "GPU error (Xid " + std::to_string(best_xid) + ")";
   Diagnosis d = rank >= 0 ? blame_rank(c, kind, rank, event, rank_name(rank) + ": " + what + ".")
                           : blame_node(c, kind, node, event, what + ".");
+  if (rank >= 0) add_neighbours_with_xid(c, d, rank);
   if (pcie_here && best != kNone) d.evidence.push_back(cite(c, pcie));
   if (rank >= 0 && c.survey.ranks[static_cast<std::size_t>(rank)].end)
     d.evidence.push_back(cite(c, c.survey.ranks[static_cast<std::size_t>(rank)].end->event));
@@ -122,9 +139,10 @@ Verdict rule_port_down(const Case& c) {
       std::min_element(c.survey.nics.begin(), c.survey.nics.end(),
                        [](const NicSurvey& a, const NicSurvey& b) { return a.down_t < b.down_t; });
   const bool came_back = first->up_t >= 0;
-  return blame_node(
-      c, came_back ? DiagnosisKind::IbError : DiagnosisKind::LinkDown, first->node, first->event,
-      "Port " + first->port + " went down" + (came_back ? " and came back." : " and stayed down."));
+  const std::string back = " and came back " + format_duration(first->up_t - first->down_t) + " later.";
+  return blame_node(c, came_back ? DiagnosisKind::IbError : DiagnosisKind::LinkDown, first->node,
+                    first->event,
+                    "Port " + first->port + " went down" + (came_back ? back : " and stayed down."));
 }
 
 }  // namespace ringside::sim

@@ -1,8 +1,5 @@
-// Slow, but not dead. Blame a rank only if it is the slowest of all in most steps, a link only against its
-// own kind.
+// Slow, but not dead. Blame a rank only if it is the slowest of all in most steps.
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 #include "sim/diagnosis/rules.hpp"
 
@@ -16,20 +13,8 @@ std::int64_t median(std::vector<std::int64_t> values) {
   return *middle;
 }
 
-// On a real machine a transfer also waits for its process to be scheduled: below this, and of fewer
-// transfers, nothing is said.
-constexpr std::int64_t kScheduleNs = 1'000'000;
-constexpr std::size_t kLeastTransfers = 8;
-constexpr std::uint32_t kLeastBytes = 64 * 1024;
-
-/// A late receiver makes some transfers of a good link look long; the shortest one is the link's own.
-std::int64_t fastest(const std::vector<std::int64_t>& values) {
-  return *std::min_element(values.begin(), values.end());
-}
-
-// Above these ratios to the median nothing ordinary explains the difference (jitter is a few per cent).
+// Above this ratio to the median nothing ordinary explains the difference (jitter is a few per cent).
 constexpr std::int64_t kStragglerPercent = 130;
-constexpr std::int64_t kLinkPercent = 300;
 // A machine shared with others may hold a process up for some tens of milliseconds.
 constexpr std::int64_t kNoiseNs = 100'000'000;
 
@@ -47,7 +32,7 @@ Verdict rule_straggler(const Case& c) {
   std::int64_t counted = 0;
   for (std::size_t s = 0; s < steps; ++s) {
     for (std::size_t r = 0; r < now.size(); ++r) now[r] = c.survey.ranks[r].compute_ns[s];
-    const std::int64_t middle = median(now);
+    const std::int64_t middle = world == 2 ? std::min(now[0], now[1]) : median(now);
     if (middle <= 0) continue;
     ++counted;
     const auto slowest = std::max_element(now.begin(), now.end());
@@ -77,49 +62,6 @@ Verdict rule_straggler(const Case& c) {
                      "with two ranks there is no median to compare with");
   if (*worst * 2 < counted) d.confidence = Confidence::Likely;
   return d;
-}
-
-Verdict rule_link_slow(const Case& c) {
-  const bool measured = c.trace.header.clock != "virtual";
-  // ns per transfer of each directed link, apart for links within a node and between nodes, at equal bytes.
-  std::map<std::tuple<int, int, std::uint32_t>, std::vector<std::int64_t>> took;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, int>, std::uint32_t> begun;
-  for (std::uint32_t i = 0; i < c.trace.size(); ++i) {
-    const Event& e = c.trace.events()[i];
-    if (!c.seen(e)) continue;
-    if (e.type == EventType::RingStepBegin) begun[{e.ring.coll, e.ring.step, e.ring.chunk, e.src_id}] = i;
-    if (e.type != EventType::RingStepEnd) continue;
-    const auto found = begun.find({e.ring.coll, e.ring.step, e.ring.chunk, e.ring.peer});
-    if (found == begun.end()) continue;
-    took[{e.ring.peer, e.src_id, e.aux32}].push_back(e.t - c.trace.events()[found->second].t);
-    begun.erase(found);
-  }
-  std::map<std::pair<bool, std::uint32_t>, std::vector<std::int64_t>> by_class;
-  const auto within = [&](int a, int b) { return c.survey.node_of(a) == c.survey.node_of(b); };
-  for (const auto& [link, times] : took) {
-    const auto [from, to, bytes] = link;
-    by_class[{within(from, to), bytes}].push_back(fastest(times));
-  }
-  for (const auto& [link, times] : took) {
-    const auto [from, to, bytes] = link;
-    const auto& others = by_class[{within(from, to), bytes}];
-    const std::int64_t usual = median(others), here = fastest(times);
-    if (others.size() < 3 || usual <= 0 || here * 100 < usual * kLinkPercent) continue;
-    const bool too_little =
-        bytes < kLeastBytes || times.size() < kLeastTransfers || here - usual < kScheduleNs;
-    if (measured && too_little) continue;
-    // In the middle of a collective a receiver that has not come yet makes up to world - 1 sends look long.
-    if (c.survey.patience > 0 && times.size() < c.survey.ranks.size()) continue;
-    const std::uint32_t event = c.survey.ranks[static_cast<std::size_t>(to)].last_event;
-    Diagnosis d =
-        undecided(c, DiagnosisKind::LinkSlow, {from, to}, event,
-                  "The link " + rank_name(from) + " to " + rank_name(to) + " takes " +
-                      std::to_string(here / std::max<std::int64_t>(1, usual)) + " times as long as its like.",
-                  "a slow link has two ends; the trace shows the link, not which end");
-    d.confidence = Confidence::Likely;
-    return d;
-  }
-  return std::nullopt;
 }
 
 }  // namespace ringside::sim

@@ -65,6 +65,9 @@ void on_rank_event(RankSurvey& rank, const Trace& trace, const Event& e, std::ui
     case EventType::CollectiveFinished:
       if (Call* call = call_of(rank, e.collective.coll)) call->finished = e.t;
       break;
+    case EventType::Heartbeat:
+      rank.last_heartbeat_t = e.t;
+      break;
     case EventType::NanFound:
       if (!rank.first_nan) rank.first_nan = index;
       break;

@@ -63,6 +63,7 @@ struct RankSurvey {
   std::vector<WeightsAt> weights;
   std::vector<LossAt> losses;
   std::vector<std::int64_t> compute_ns;  // per training step: forward + loss + backward, from step 1
+  std::int64_t last_heartbeat_t = -1;
   std::int64_t last_event_t = -1;
   std::uint32_t last_event = kNone;
   std::uint32_t last_own_event = kNone;  // the last thing it did itself: no exit, no heartbeat

@@ -5,6 +5,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/job/buckets.hpp"
+#include "sim/job/nccl_fifo.hpp"
 #include "sim/job/rules.hpp"
 #include "sim/tensor/reduce.hpp"
 
@@ -236,7 +237,8 @@ std::shared_ptr<const Program> program_for(Simulator& sim, Collective collective
     request.dtype = dtype;
     request.count = count;
     const bool chain = collective == Collective::Broadcast && schedule_problem(request).has_value();
-    program = make_program(chain ? chain_broadcast(sim, count) : make_schedule(request));
+    program = make_program(chain ? chain_broadcast(sim, count) : make_schedule(request),
+                           nccl_protocol(*sim.scenario, count * size_of(dtype)));
   }
   return program;
 }

@@ -2,6 +2,7 @@
 // libraries make on top (sizes, fingerprints), and what is known without numbers.
 #include <algorithm>
 
+#include "sim/job/nccl_fifo.hpp"
 #include "sim/job/rules.hpp"
 
 namespace ringside::sim {
@@ -22,6 +23,29 @@ void size_error(Simulator& sim, int r, std::int64_t bytes, std::int64_t room) {
   go_down(sim, r, 1'000'000, EndReason::SizeError, 6, true);
 }
 
+namespace {
+
+/// Whether a receiver of NCCL gets done with the first chunk that the rank before it sends: the rule of the
+/// data plane (nccl_fifo.hpp).
+bool nccl_neighbours_agree(const Simulator& sim, const OpenCall& sender, const OpenCall& receiver) {
+  const std::int64_t sent = sender.count * size_of(sender.dtype),
+                     room = receiver.count * size_of(receiver.dtype);
+  if (sent == room) return true;
+  const NcclProtocol protocol = nccl_protocol(*sim.scenario, room);
+  if (nccl_protocol(*sim.scenario, sent) != protocol) return false;
+  const auto first_chunk = [&](const OpenCall& call) {
+    const int n = sim.world();
+    const CollectiveSpec& spec = sim.scenario->collective;
+    const ChunkTable table = spec.chunking == Chunking::Nccl
+                                 ? nccl_chunks(call.count, call.dtype, n, spec.channels)
+                                 : even_chunks(call.count, n, spec.channels);
+    return table.chunks.front().count * size_of(call.dtype);
+  };
+  return receive_gets_done(protocol, first_chunk(sender), first_chunk(receiver));
+}
+
+}  // namespace
+
 /// Without numbers: whether calls that differ come to an end all the same. The rules of the data plane,
 /// applied to the first chunk that every connection carries.
 bool timed_mismatch_passes(Simulator& sim) {
@@ -34,6 +58,8 @@ bool timed_mismatch_passes(Simulator& sim) {
     const OpenCall& before = sim.rank((r + n - 1) % n).open.front();
     const std::int64_t sent = before.count * size_of(before.dtype), room = mine.count * size_of(mine.dtype);
     if (mine.collective != first.collective) passes = false;
+    if (sim.scenario->stack.library == Library::Nccl && !nccl_neighbours_agree(sim, before, mine))
+      passes = false;
     if (sim.scenario->stack.library != Library::Nccl && sent > room && mine.collective == before.collective) {
       size_error(sim, r, sent / n, room / n);
       passes = false;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/base/check.hpp"
+#include "sim/job/nccl_fifo.hpp"
 #include "sim/tensor/reduce.hpp"
 
 namespace ringside::sim {
@@ -43,11 +44,19 @@ std::vector<std::byte> overlay(std::span<const std::byte> fresh, const std::vect
 
 }  // namespace
 
+/// What a connection is, apart from its two ends: the channel, the protocol's buffer, and with MPI the kind
+/// of collective.
+std::uint16_t Mover::plug_of(const Program& program, std::uint16_t channel) const {
+  const unsigned kind = by_kind_ ? static_cast<unsigned>(program.schedule.collective) : 0u;
+  const unsigned buffer =
+      static_cast<unsigned>(NcclProtocol::Simple) - static_cast<unsigned>(program.protocol);
+  return static_cast<std::uint16_t>(buffer << 12 | kind << 8 | channel);
+}
+
 std::uint64_t Mover::lane_of(const Program& program, std::uint32_t transfer) const {
   const Transfer& x = program.schedule.transfers[transfer];
   const Chunk& chunk = program.schedule.chunks.chunks[x.to_chunk];
-  const unsigned kind = by_kind_ ? static_cast<unsigned>(program.schedule.collective) : 0u;
-  return lane_key(x.src, x.dst, static_cast<std::uint16_t>(kind << 8 | chunk.channel));
+  return lane_key(x.src, x.dst, plug_of(program, chunk.channel));
 }
 
 Mover::Mover(const Topology& topology, std::int64_t reduce_ns, SizeCheck check, bool by_kind,
@@ -179,7 +188,7 @@ void Mover::make_message(int rank, std::uint32_t transfer, std::int64_t t) {
   const Chunk& chunk = schedule.chunks.chunks[x.chunk];
   const auto fresh =
       chunk_bytes(std::span<const std::byte>(state.call.buffer.data), chunk, state.call.buffer.dtype);
-  Slots& slots = slots_[lane_key(x.src, x.dst, chunk.channel)];
+  Slots& slots = slots_[lane_key(x.src, x.dst, plug_of(*state.call.program, chunk.channel))];
   Bytes& slot = slots.content[slots.count++ % slots.content.size()];
   slot = std::make_shared<const std::vector<std::byte>>(overlay(fresh, slot.get()));
   Message message;
@@ -354,6 +363,10 @@ void Mover::match(std::uint64_t key, std::int64_t t) {
       notes_.push_back(note);
       state.stopped_at = t;
       return;
+    }
+    if (check_ == SizeCheck::None && !receive_gets_done(state.call.program->protocol, note.bytes, room)) {
+      if (state.waited_for != transfer) push(t, ItemKind::Wait, note.rank, transfer);
+      return;  // what it still expects never comes
     }
     ++lane.first;
     ++lane.cursor;

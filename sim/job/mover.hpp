@@ -186,6 +186,7 @@ class Mover {
   std::uint32_t add_sample(DType dtype, std::span<const std::byte> data);
   std::uint32_t new_message(Message message);
   std::int64_t wire(int from, int to, std::int64_t bytes) const;
+  std::uint16_t plug_of(const Program& program, std::uint16_t channel) const;
   std::uint64_t lane_of(const Program& program, std::uint32_t transfer) const;
   bool after_is_done(const RankState& state, std::uint32_t transfer) const;
   RankState& rank_state(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }

@@ -65,8 +65,9 @@ void link_rank(Program& program, std::size_t rank, std::vector<std::uint32_t>& l
 
 }  // namespace
 
-std::shared_ptr<const Program> make_program(Schedule schedule) {
+std::shared_ptr<const Program> make_program(Schedule schedule, NcclProtocol protocol) {
   auto program = std::make_shared<Program>();
+  program->protocol = protocol;
   program->schedule = std::move(schedule);
   const std::size_t count = program->schedule.transfers.size();
   index_ranks(*program);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/collective/schedule.hpp"
+#include "sim/model/nccl_tuner.hpp"
 
 namespace ringside::sim {
 
@@ -24,9 +25,10 @@ struct Program {
   std::vector<std::uint32_t> unlock_from;  // per transfer: [from, next from) in `unlocked`
   std::vector<std::uint32_t> unlocked;     // the sends that the end of a receive lets go
   std::uint32_t loops = 1;  // > 1: a rank begins a loop of a channel when the last one is received
+  NcclProtocol protocol = NcclProtocol::Simple;  // of the connections that it runs on
   std::size_t gate_of(const Chunk& chunk) const { return std::size_t{chunk.channel} * loops + chunk.loop; }
 };
 inline constexpr std::uint32_t kNoTransfer = 0xFFFFFFFFu;
-std::shared_ptr<const Program> make_program(Schedule schedule);
+std::shared_ptr<const Program> make_program(Schedule schedule, NcclProtocol protocol = NcclProtocol::Simple);
 
 }  // namespace ringside::sim

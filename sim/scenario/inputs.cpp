@@ -32,12 +32,22 @@ Tensor normal_values(const Scenario& scenario, std::int64_t rank) {
   return tensor;
 }
 
+Tensor ones(const TensorSpec& spec) {
+  Tensor tensor(spec.dtype, spec.shape);
+  const Scalar one = make_scalar(spec.dtype, 1.0);
+  for (std::int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, one);
+  return tensor;
+}
+
 }  // namespace
 
 std::vector<std::shared_ptr<const Tensor>> make_inputs(const Scenario& scenario) {
   const TensorSpec& spec = scenario.tensor;
   if (spec.values == ValueSource::None) return {};
   if (spec.values == ValueSource::List || spec.values == ValueSource::File) return spec.list;
+  if (spec.values == ValueSource::Ones)
+    return std::vector<std::shared_ptr<const Tensor>>(static_cast<std::size_t>(scenario.world_size()),
+                                                      std::make_shared<const Tensor>(ones(spec)));
   std::vector<std::shared_ptr<const Tensor>> inputs;
   for (std::int64_t rank = 0; rank < scenario.world_size(); ++rank) {
     inputs.push_back(std::make_shared<const Tensor>(

@@ -71,8 +71,8 @@ constexpr auto kRows = std::to_array<Row>({
       "float32, or that of the files", "Type of the elements; rounding happens in it at every hop."},
      "\"float32\""},
     {{"tensor", "values", "word, list or table",
-      "\"index\" (rank · count + i), \"none\" (time only, no numbers), one list a rank, or one of the tables "
-      "below",
+      "\"index\" (rank · count + i), \"ones\", \"none\" (time only, no numbers), one list a rank, or one of "
+      "the tables below",
       "\"index\"", "Numbers that the ranks start from."},
      "\"index\""},
     {{"tensor.values", "file", "string", "a path with {rank} in it, below the scenario's folder", "no files",

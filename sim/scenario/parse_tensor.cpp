@@ -15,7 +15,8 @@ namespace ringside::sim {
 namespace {
 
 constexpr std::string_view kValuesLegal =
-    "\"index\", \"none\", one list a rank such as [[2], [4]], { file = \"rank{rank}.npy\" } or { random = "
+    "\"index\", \"ones\", \"none\", one list a rank such as [[2], [4]], { file = \"rank{rank}.npy\" } or { "
+    "random = "
     "\"normal\" }";
 
 std::string number_text(std::int64_t value) {
@@ -287,12 +288,12 @@ void read_values(TableReader& table, const FileLoader& load, Scenario& scenario)
   if (node == nullptr) return;
   if (const auto* word = node->as_string()) {
     if (word->get() == "index") return;
-    if (word->get() == "none") {
-      scenario.tensor.values = ValueSource::None;
+    if (word->get() == "none" || word->get() == "ones") {
+      scenario.tensor.values = word->get() == "none" ? ValueSource::None : ValueSource::Ones;
       return;
     }
     return table.fail("values", "unknown values \"" + escape_for_display(word->get().substr(0, 64)) + "\"",
-                      std::string(kValuesLegal), did_you_mean(word->get(), {"index", "none"}));
+                      std::string(kValuesLegal), did_you_mean(word->get(), {"index", "ones", "none"}));
   }
   if (const auto* list = node->as_array()) return read_lists(table, *list, scenario);
   if (const auto* inner = node->as_table()) return read_values_table(table, *inner, load, scenario);

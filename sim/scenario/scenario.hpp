@@ -18,7 +18,7 @@
 namespace ringside::sim {
 
 /// How the tensors of the ranks come about.
-enum class ValueSource : std::uint8_t { Index, List, File, RandomNormal, None };
+enum class ValueSource : std::uint8_t { Index, List, File, RandomNormal, None, Ones };
 enum class OnNan : std::uint8_t { Continue, Raise, SkipHere, SkipAll };
 std::string_view to_word(OnNan on_nan);
 enum class Library : std::uint8_t { Nccl, Gloo, Mpi };

@@ -153,6 +153,8 @@ void write_tensor(Writer& writer, const Scenario& scenario) {
   switch (tensor.values) {
     case ValueSource::Index:
       return writer.string("values", "index");
+    case ValueSource::Ones:
+      return writer.string("values", "ones");
     case ValueSource::None:
       return writer.string("values", "none");
     case ValueSource::RandomNormal:

@@ -1,6 +1,7 @@
 // Calls that do not agree: what comes of it, by library. The data plane has no case for any of these
 // outcomes.
 #include "job_helpers.hpp"
+#include "sim/job/nccl_fifo.hpp"
 
 namespace ringside::sim::test {
 namespace {
@@ -99,7 +100,9 @@ constexpr const char* kMismatch = "Detected mismatch between collectives";
 INSTANTIATE_TEST_SUITE_P(
     Rows, MismatchTable,
     ::testing::Values(
-        Row{"count", "nccl", "off", "kind=\"shape\";shape=[16]", Outcome::WrongResult, ""},
+        Row{"count", "nccl", "off", "kind=\"shape\";shape=[16]", Outcome::Timeout,
+            "Watchdog caught collective operation timeout"},
+        Row{"count, inside one line", "nccl", "off", "kind=\"shape\";shape=[7]", Outcome::WrongResult, ""},
         Row{"count", "nccl", "detail", "kind=\"shape\";shape=[16]", Outcome::Error, kMismatch},
         Row{"count", "gloo", "off", "kind=\"shape\";shape=[16]", Outcome::Error,
             "op.preamble.length <= op.nbytes. 16 vs 8"},
@@ -113,7 +116,8 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"dtype", "nccl", "detail", "kind=\"dtype\";dtype=\"int32\"", Outcome::Error, kMismatch},
         Row{"dtype", "gloo", "off", "kind=\"dtype\";dtype=\"int32\"", Outcome::WrongResult, ""},
         Row{"dtype", "mpi", "off", "kind=\"dtype\";dtype=\"int32\"", Outcome::WrongResult, ""},
-        Row{"wide dtype", "nccl", "off", "kind=\"dtype\";dtype=\"float64\"", Outcome::WrongResult, ""},
+        Row{"wide dtype", "nccl", "off", "kind=\"dtype\";dtype=\"float64\"", Outcome::Timeout,
+            "Watchdog caught collective operation timeout"},
         Row{"wide dtype", "gloo", "off", "kind=\"dtype\";dtype=\"float64\"", Outcome::Error,
             "op.preamble.length"},
         Row{"wide dtype", "mpi", "off", "kind=\"dtype\";dtype=\"float64\"", Outcome::Error,
@@ -133,6 +137,69 @@ INSTANTIATE_TEST_SUITE_P(
             "Watchdog caught collective operation timeout"},
         Row{"skip", "gloo", "off", "kind=\"skip_step\"", Outcome::Error, "Connection closed by peer"},
         Row{"skip", "mpi", "off", "kind=\"skip_step\"", Outcome::Hang, ""}));
+
+/// The lesson's example: [1024, 1024] on three GPUs, [512, 512] on GPU2.
+JobText a_quarter_on_gpu2() {
+  JobText job;
+  job.shape = "[1024, 1024]";
+  job.watchdog = "20s";
+  job.faults = fault("kind=\"shape\";rank=2;shape=[512, 512]");
+  return job;
+}
+
+TEST(JobMismatch, AQuarterOnGpu2HangsWhereNcclTakesAnotherProtocolForIt) {
+  JobText job = a_quarter_on_gpu2();
+  const Scenario nvlink = scenario_of(job);
+  EXPECT_EQ(nccl_protocol(nvlink, 4 << 20), NcclProtocol::LL128);
+  EXPECT_EQ(nccl_protocol(nvlink, 1 << 20), NcclProtocol::LL);
+  EXPECT_EQ(run(job).outcome, Outcome::Timeout);
+  job.values = "\"none\"";
+  EXPECT_EQ(run(job).outcome, Outcome::Timeout);
+  job.library = "gloo";
+  EXPECT_EQ(run(job).outcome, Outcome::Error);
+}
+
+TEST(JobMismatch, AQuarterOnGpu2IsSilentlyWrongWhereBothAreSimple) {
+  for (const char* values : {"\"index\"", "\"none\""}) {
+    Scenario over_pcie = scenario_of([&] {
+      JobText job = a_quarter_on_gpu2();
+      job.values = values;
+      return job;
+    }());
+    over_pcie.cluster.preset = "pcie-a100";
+    EXPECT_EQ(nccl_protocol(over_pcie, 4 << 20), NcclProtocol::Simple);
+    EXPECT_EQ(nccl_protocol(over_pcie, 1 << 20), NcclProtocol::Simple);
+    EXPECT_EQ(simulate(over_pcie).outcome, Outcome::WrongResult);
+    over_pcie.collective.chunking = Chunking::Nccl;
+    EXPECT_EQ(simulate(over_pcie).outcome, Outcome::WrongResult);
+  }
+}
+
+/// nccl#1417: 409,600 against 32,768,000 elements hang, however the buffer is drawn.
+TEST(JobMismatch, ThePublishedHang) {
+  for (const char* chunking : {"even", "nccl"}) {
+    JobText job;
+    job.gpus_per_node = 8;
+    job.values = "\"none\"";
+    job.chunking = chunking;
+    job.shape = "[409600]";
+    job.watchdog = "20s";
+    job.faults = fault("kind=\"shape\";rank=0;shape=[32768000]");
+    EXPECT_EQ(run(job).outcome, Outcome::Timeout) << chunking;
+  }
+}
+
+TEST(JobMismatch, AReceiverIsDoneWhenItsLinesCame) {
+  EXPECT_TRUE(receive_gets_done(NcclProtocol::LL, 16, 16));
+  EXPECT_TRUE(receive_gets_done(NcclProtocol::LL, 12, 16));       // the last line is there, half of it is old
+  EXPECT_FALSE(receive_gets_done(NcclProtocol::LL, 8, 16));       // the second line's flag never comes
+  EXPECT_TRUE(receive_gets_done(NcclProtocol::LL, 64, 16));       // more lines than it looks at
+  EXPECT_FALSE(receive_gets_done(NcclProtocol::LL, 40'000, 16));  // but of two steps, not of one
+  EXPECT_TRUE(receive_gets_done(NcclProtocol::LL128, 121, 240));
+  EXPECT_FALSE(receive_gets_done(NcclProtocol::LL128, 120, 240));
+  EXPECT_TRUE(receive_gets_done(NcclProtocol::Simple, 0, 2 << 20));  // reads what the slot held
+  EXPECT_FALSE(receive_gets_done(NcclProtocol::Simple, 2 << 20, (2 << 20) + 4));
+}
 
 TEST(JobMismatch, GlooBlamesTheReceiverOfTheLongerMessage) {
   JobText job;

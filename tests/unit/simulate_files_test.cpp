@@ -64,11 +64,12 @@ std::map<std::string, std::string> recorded_hashes(const fs::path& file) {
 TEST(Golden, TracesOfTheShippedScenarios) {
   const fs::path file = kSource / "tests/golden/trace_hashes.txt";
   std::map<std::string, std::string> now;
-  for (const auto& entry : fs::directory_iterator(kSource / "assets/scenarios")) {
+  for (const auto& entry : fs::recursive_directory_iterator(kSource / "assets/scenarios")) {
     if (entry.path().extension() != ".toml") continue;
     const auto scenario = load_scenario(entry.path().string());
     ASSERT_TRUE(scenario) << scenario.error().message();
-    now[entry.path().stem().string()] = trace_hash(sim::simulate(*scenario).trace);
+    now[fs::relative(entry.path(), kSource / "assets/scenarios").replace_extension().generic_string()] =
+        trace_hash(sim::simulate(*scenario).trace);
   }
   EXPECT_TRUE(now.contains("nan-and-infinity"));
   if (std::getenv("RINGSIDE_UPDATE") != nullptr) {
