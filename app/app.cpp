@@ -26,6 +26,8 @@ std::string title_of(const std::string& path) {
   }
 }
 
+constexpr std::size_t kMostPresetBytes = std::size_t{16} << 20;
+
 }  // namespace
 
 App::App(std::unique_ptr<Fonts> fonts, Settings settings, const std::string& assets, const std::string& state)
@@ -45,6 +47,9 @@ App::App(std::unique_ptr<Fonts> fonts, Settings settings, const std::string& ass
   } else {
     session_.notices.push_back({NoticeKind::Warning, sim::escape_for_display(glossary.error().message())});
   }
+  if (const auto presets = read_file(assets_ + "/presets.toml", kMostPresetBytes))
+    if (auto model = sim::parse_time_model(*presets, assets_ + "/presets.toml"))
+      session_.time_model = std::move(*model);
 }
 
 const Theme& App::theme() const {
@@ -68,8 +73,8 @@ void App::refresh_library() {
       library.push_back({path, title_of(path), false});
 }
 
-/// A teacher who saves a lesson and comes back to the window sees it: files are looked at when frames are drawn, at
-/// most once a second. Nobody is woken for it.
+/// A teacher who saves a lesson and comes back to the window sees it: files are looked at when frames are
+/// drawn, at most once a second. Nobody is woken for it.
 void App::refresh_lessons(double now) {
   if (session_.scene_id != "home" && session_.scene_id != kLessonScene) return;
   if (std::abs(now - lessons_seen_) < 1) return;

@@ -99,7 +99,7 @@ std::string predict_text(const PredictOptions& options, const sim::Preset& prese
 
 std::string compare_json(const sim::Preset& preset, std::int32_t nodes, std::int32_t gpus,
                          sim::Collective collective, const sim::TimeModel& model,
-                         const sim::Comparison& compared) {
+                         const sim::TableComparison& compared) {
   std::string out;
   sim::JsonWriter json(out);
   json.begin_object().field("preset", preset.name).field("nodes", nodes).field("gpus_per_node", gpus);
@@ -135,7 +135,7 @@ std::string compare_json(const sim::Preset& preset, std::int32_t nodes, std::int
 }
 
 std::string compare_text(const sim::Preset& preset, std::int32_t nodes, std::int32_t gpus,
-                         const sim::Comparison& compared) {
+                         const sim::TableComparison& compared) {
   std::string out = fmt::format("{}\n{} x {} GPUs{}\n", preset.title, nodes, gpus,
                                 compared.fitted ? "" : " (this preset is not fitted)");
   out += fmt::format("{:>10} {:>12} {:>12} {:>10} {:>10}  {}\n", "size", "measured us", "predicted us",

@@ -6,6 +6,7 @@
 namespace ringside::app {
 
 std::unique_ptr<Scene> make_allreduce_scene();
+std::unique_ptr<Scene> make_duel_scene();
 std::unique_ptr<Scene> make_home_scene();
 std::unique_ptr<Scene> make_nan_scene();
 std::unique_ptr<Scene> make_same_shape_scene();
@@ -39,6 +40,13 @@ std::span<const SceneEntry> scene_table() {
                  .icon = Glyph::Ring,
                  .make = make_allreduce_scene},
       SceneEntry{.id = "nan", .title_key = "scene.nan", .icon = Glyph::Poison, .make = make_nan_scene},
+      SceneEntry{.id = "duel",
+                 .title_key = "scene.duel",
+                 .icon = Glyph::Duel,
+                 .rule_after = true,
+                 .transport = false,
+                 .needs_trace = false,
+                 .make = make_duel_scene},
       SceneEntry{.id = "lesson",
                  .title_key = "scene.lesson",
                  .icon = Glyph::Lesson,

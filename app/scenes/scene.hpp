@@ -19,6 +19,7 @@
 #include "app/session/actions.hpp"
 #include "app/ui/ui.hpp"
 #include "sim/job/simulate.hpp"
+#include "sim/model/time_model.hpp"
 #include "sim/lesson/lesson.hpp"
 #include "sim/trace/frame.hpp"
 #include "sim/trace/playhead.hpp"
@@ -71,6 +72,7 @@ struct SceneContext {
   const Glossary* glossary = nullptr;
   /// While a lesson asks what comes next: nothing later than this may be shown.
   std::optional<std::int64_t> covered_from = {};
+  const sim::TimeModel* time_model = nullptr;  // assets/presets.toml; null if it could not be read
   Vec2 stage{};    // logical size of the stage
   double now = 0;  // wall seconds for drifts and tweens; 0 in --render
   bool reduced_motion = false;

@@ -34,8 +34,8 @@ class Session {
 
   // --- opening
   // -------------------------------------------------------------------------------------------------------
-  /// Opens a scenario file, a lesson or .npy files (one a rank). On an error, problem() says what is wrong and what was
-  /// open stays as it was, unless nothing was.
+  /// Opens a scenario file, a lesson or .npy files (one a rank). On an error, problem() says what is wrong
+  /// and what was open stays as it was, unless nothing was.
   sim::Status open_file(const std::string& path);
   sim::Status open_npy_files(std::vector<std::string> paths);
   /// Simulates a scenario and shows it from the start.
@@ -76,6 +76,7 @@ class Session {
   OpenedArray array;                  // the first of the .npy files that were opened last
   LessonDesk lessons;
   Glossary glossary;
+  std::optional<sim::TimeModel> time_model;  // of assets/presets.toml
 
   // --- time and change
   // -----------------------------------------------------------------------------------------------

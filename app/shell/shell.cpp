@@ -69,8 +69,8 @@ Scene& Shell::scene(std::string_view id) {
 }
 
 const Timeline& Shell::timeline(const SceneContext& ctx, const Scene& scene) {
-  const TimelineKey key{&scene,         &ctx.trace,  ctx.trace.size(), ctx.end_time,
-                        language(),     ctx.theme.dark, generation_,   std::string(scene.rail_id())};
+  const TimelineKey key{&scene,     &ctx.trace,     ctx.trace.size(), ctx.end_time,
+                        language(), ctx.theme.dark, generation_,      std::string(scene.rail_id())};
   if (key != timeline_key_) {
     timeline_key_ = key;
     timeline_ = scene.timeline(ctx);
@@ -87,24 +87,25 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
   shown_scene_ = std::string(entry->id);
   Scene& scene = this->scene(entry->id);
   SceneContext ctx{.trace = session.trace(),
-                         .frame = session.frame(),
-                         .playhead = session.playhead(),
-                         .end_time = session.end_time(),
-                         .generation = session.generation(),
-                         .scenario = session.scenario(),
-                         .simulation = session.simulation(),
-                         .shared = session.shared_simulation(),
-                         .can = session.abilities(),
-                         .selection = session.selection,
-                         .measure = canvas.fonts(),
-                         .theme = canvas.theme(),
-                         .library = session.library,
-                         .array = session.array,
-                         .lessons = &session.lessons,
-                         .glossary = &session.glossary,
-                         .covered_from = session.scene_id == kLessonScene ? session.lessons.fence() : std::nullopt,
-                         .now = now,
-                         .reduced_motion = settings.reduced_motion};
+                   .frame = session.frame(),
+                   .playhead = session.playhead(),
+                   .end_time = session.end_time(),
+                   .generation = session.generation(),
+                   .scenario = session.scenario(),
+                   .simulation = session.simulation(),
+                   .shared = session.shared_simulation(),
+                   .can = session.abilities(),
+                   .selection = session.selection,
+                   .measure = canvas.fonts(),
+                   .theme = canvas.theme(),
+                   .library = session.library,
+                   .array = session.array,
+                   .lessons = &session.lessons,
+                   .glossary = &session.glossary,
+                   .covered_from = session.scene_id == kLessonScene ? session.lessons.fence() : std::nullopt,
+                   .time_model = session.time_model ? &*session.time_model : nullptr,
+                   .now = now,
+                   .reduced_motion = settings.reduced_motion};
   SceneEntry shown = *entry;
   shown.transport = entry->transport && scene.wants_transport(ctx);
   timed_ = shown.transport;

@@ -179,6 +179,11 @@ bool Ui::shift() const {
   return ImGui::GetIO().KeyShift;
 }
 
+std::string Ui::clipboard() const {
+  const char* text = ImGui::GetClipboardText();
+  return text == nullptr ? std::string() : std::string(text);
+}
+
 float Ui::wheel(Rect box) const {
   if (layer_ < (any_popup_open() ? 1 : 0)) return 0;
   return canvas_->to_window(box).contains(mouse_) ? ImGui::GetIO().MouseWheel : 0.0f;

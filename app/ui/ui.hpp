@@ -126,6 +126,8 @@ class Ui {
   bool shift() const;
   /// Wheel movement over the box in this frame, if nothing on top wants it.
   float wheel(Rect box) const;
+  /// What the clipboard holds as text.
+  std::string clipboard() const;
 
   // --- the frame loop
   // ------------------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ std::string percent(double share) {
 
 /// The rows that tell the level: all from 256 MiB on, but at least the last five from 1 MiB on. Fewer than
 /// three, all of them short messages, tell nothing.
-void find_level(const Comparison& compared, bool fitted, Shape& shape) {
+void find_level(const TableComparison& compared, bool fitted, Shape& shape) {
   for (std::size_t i = compared.rows.size(); i-- > 0;) {
     const std::int64_t bytes = compared.rows[i].bytes;
     if (bytes < kMiB || (bytes < 256 * kMiB && shape.level_rows.size() >= 5)) break;
@@ -87,7 +87,7 @@ void find_level(const Comparison& compared, bool fitted, Shape& shape) {
 }
 
 /// The bus bandwidth falls to less than half of an earlier peak and stays there.
-std::optional<HealthFinding> large_size_collapse(const Comparison& compared) {
+std::optional<HealthFinding> large_size_collapse(const TableComparison& compared) {
   double peak = 0;
   std::int64_t peak_bytes = 0;
   std::size_t low = 0;
@@ -109,7 +109,7 @@ std::optional<HealthFinding> large_size_collapse(const Comparison& compared) {
 }
 
 /// Four neighbouring middle sizes at less than a third of the speed, while large sizes are well.
-std::optional<HealthFinding> mid_size_collapse(const Comparison& compared, const Shape& shape) {
+std::optional<HealthFinding> mid_size_collapse(const TableComparison& compared, const Shape& shape) {
   std::size_t run = 0, longest = 0, worst = 0;
   std::int64_t first = 0, from = 0, to = 0;
   for (std::size_t i = 0; i < compared.rows.size(); ++i) {
@@ -134,7 +134,7 @@ std::optional<HealthFinding> mid_size_collapse(const Comparison& compared, const
 }
 
 /// Only from 1 GiB on, where ramps are over and both levels are known within a few percent.
-std::optional<HealthFinding> ring_limited(const Comparison& compared, const Shape& shape) {
+std::optional<HealthFinding> ring_limited(const TableComparison& compared, const Shape& shape) {
   std::vector<double> speed, ratios;
   for (const std::size_t i : shape.level_rows) {
     if (compared.rows[i].bytes < 1024 * kMiB) continue;
@@ -153,7 +153,7 @@ std::optional<HealthFinding> ring_limited(const Comparison& compared, const Shap
 
 /// Rows from the largest down that stay within 30 % of the largest's bandwidth.
 template <class Busbw>
-std::size_t flat_run(const Comparison& compared, Busbw busbw) {
+std::size_t flat_run(const TableComparison& compared, Busbw busbw) {
   std::size_t run = 0;
   const double plateau = busbw(compared.rows.back());
   for (std::size_t i = compared.rows.size(); i-- > 0 && busbw(compared.rows[i]) >= 0.7 * plateau;) ++run;
@@ -161,7 +161,7 @@ std::size_t flat_run(const Comparison& compared, Busbw busbw) {
 }
 
 /// The level is reached at far smaller sizes than it should be: a pure link limit.
-bool is_flat(const Comparison& compared) {
+bool is_flat(const TableComparison& compared) {
   const std::size_t measured =
       flat_run(compared, [](const ComparedRow& row) { return row.measured_busbw_GBps; });
   const std::size_t expected =
@@ -169,7 +169,7 @@ bool is_flat(const Comparison& compared) {
   return measured >= 4 && measured >= expected + 2;
 }
 
-void low_level_between_nodes(const Comparison& compared, const Shape& shape,
+void low_level_between_nodes(const TableComparison& compared, const Shape& shape,
                              std::vector<HealthFinding>& causes) {
   const double share = shape.level_busbw / shape.network_GBps;
   const bool flat = is_flat(compared), few_rows = compared.rows.size() < 4;
@@ -203,7 +203,7 @@ void low_level_between_nodes(const Comparison& compared, const Shape& shape,
         {HealthCause::NoGpuDirect, level + "; a host-memory path on a narrow NIC looks the same"});
 }
 
-void judge_level(const Comparison& compared, const Shape& shape, std::vector<HealthFinding>& causes) {
+void judge_level(const TableComparison& compared, const Shape& shape, std::vector<HealthFinding>& causes) {
   if (shape.level_rows.empty() || shape.judged >= shape.level_limit) return;
   if (shape.network_GBps > 0) {
     low_level_between_nodes(compared, shape, causes);
@@ -224,7 +224,7 @@ void judge_latency(const Shape& shape, std::vector<HealthFinding>& causes) {
   causes.push_back({shape.network_GBps > 0 ? HealthCause::TcpFallback : HealthCause::SlowLink, why});
 }
 
-void judge(const Shape& shape, Comparison& compared) {
+void judge(const Shape& shape, TableComparison& compared) {
   if (const auto ring = ring_limited(compared, shape)) compared.causes.push_back(*ring);
   if (const auto large = large_size_collapse(compared)) compared.causes.push_back(*large);
   if (const auto mid = mid_size_collapse(compared, shape)) compared.causes.push_back(*mid);
@@ -254,7 +254,7 @@ double best_ring_us(const Prediction& prediction) {
   return best > 0 ? best : prediction.time_us;
 }
 
-void count_bands(Comparison& compared) {
+void count_bands(TableComparison& compared) {
   for (std::size_t band = 0; band < kSizeBands; ++band) {
     std::vector<double> errors;
     for (const ComparedRow& row : compared.rows) {
@@ -289,10 +289,10 @@ std::string_view to_word(HealthCause cause) {
   return "?";
 }
 
-Result<Comparison> compare_with_model(const TimeModel& model, const Preset& preset, std::int32_t nodes,
+Result<TableComparison> compare_with_model(const TimeModel& model, const Preset& preset, std::int32_t nodes,
                                       std::int32_t gpus_per_node, Collective collective,
                                       const std::vector<MeasuredPoint>& points) {
-  Comparison compared;
+  TableComparison compared;
   Shape shape;
   const std::int32_t gpus = gpus_per_node == 0 ? preset.links.gpus_per_node : gpus_per_node;
   for (const MeasuredPoint& point : points) {

@@ -44,7 +44,7 @@ struct HealthFinding {
   std::string why;  // one sentence with the numbers that it rests on
 };
 
-struct Comparison {
+struct TableComparison {
   std::vector<ComparedRow> rows;
   std::array<ComparedBand, kSizeBands> bands;
   bool fitted = false;
@@ -59,7 +59,7 @@ struct MeasuredPoint {
 };
 
 /// `points` by ascending size. Error: as predict, or no points.
-Result<Comparison> compare_with_model(const TimeModel& model, const Preset& preset, std::int32_t nodes,
+Result<TableComparison> compare_with_model(const TimeModel& model, const Preset& preset, std::int32_t nodes,
                                       std::int32_t gpus_per_node, Collective collective,
                                       const std::vector<MeasuredPoint>& points);
 

@@ -175,15 +175,22 @@ std::vector<ModelTerm> model_terms(const Preset& preset, const TunerJob& job,
   return terms;
 }
 
-double model_time_us(const ModelTerm& term, const ModelConstants& constants, LinkClass link, NicClass nic) {
+TimeParts model_time_parts(const ModelTerm& term, const ModelConstants& constants, LinkClass link,
+                           NicClass nic) {
   const LinkConstants& of_link = constants.links[static_cast<std::size_t>(link)];
   const NicConstants& of_nic = constants.nics[static_cast<std::size_t>(nic)];
   const double efficiency = term.in_switch ? of_link.switch_efficiency : of_link.efficiency;
   const double wire = std::max(term.wire_us / efficiency, term.nic_wire_us / of_nic.efficiency);
   const double ramp = constants.link_ramp_us + (term.network ? of_nic.ramp_us : 0);
   // std::sqrt is exact to the last bit everywhere (IEEE 754), unlike exp, log or pow.
-  return term.latency_us + of_link.hop_us * term.link_hops + of_nic.hop_us * term.nic_hops +
-         2 * std::sqrt(ramp * wire) + wire;
+  return {.latency_us = term.latency_us,
+          .hops_us = of_link.hop_us * term.link_hops + of_nic.hop_us * term.nic_hops,
+          .fill_us = 2 * std::sqrt(ramp * wire),
+          .wire_us = wire};
+}
+
+double model_time_us(const ModelTerm& term, const ModelConstants& constants, LinkClass link, NicClass nic) {
+  return model_time_parts(term, constants, link, nic).total();
 }
 
 Result<Prediction> predict(const TimeModel& model, const Preset& preset, const PredictRequest& request) {
@@ -198,7 +205,9 @@ Result<Prediction> predict(const TimeModel& model, const Preset& preset, const P
   std::size_t best = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     PredictedRow row = {rows[i].algorithm, rows[i].protocol, rows[i].channels, 0, rows[i].tuner_us};
-    row.time_us = model_time_us(terms[i], model.constants, link_class(preset), nic_class(preset));
+    row.parts = model_time_parts(terms[i], model.constants, link_class(preset), nic_class(preset));
+    row.time_us = row.parts.total();
+    row.hops = rows[i].link_hops + rows[i].nic_hops;
     prediction.rows.push_back(row);
     if (row.time_us < prediction.rows[best].time_us) best = i;
     if (&rows[i] == choice) prediction.nccl_choice = row;

@@ -77,13 +77,24 @@ Result<TimeModel> parse_time_model(std::string_view text, std::string_view file_
 /// The file, ready to write; the same model gives the same bytes.
 std::string time_model_toml(const TimeModel& model);
 
+/// What a predicted time is made of, in microseconds.
+struct TimeParts {
+  double latency_us = 0;  // NCCL's latency: launch and its hops
+  double hops_us = 0;     // what the hops cost on top of it
+  double fill_us = 0;     // filling the pipeline
+  double wire_us = 0;     // the bytes
+  double total() const { return latency_us + hops_us + fill_us + wire_us; }
+};
+
 /// One curve of a duel: an algorithm × protocol at this size.
 struct PredictedRow {
   NcclAlgorithm algorithm = NcclAlgorithm::Ring;
   NcclProtocol protocol = NcclProtocol::Simple;
   std::int32_t channels = 1;
   double time_us = 0;
-  double tuner_us = 0;  // NCCL's own estimate
+  double tuner_us = 0;    // NCCL's own estimate
+  TimeParts parts = {};   // of time_us
+  std::int32_t hops = 0;  // one after the other, inside nodes and between them
 };
 
 struct Prediction {
@@ -122,6 +133,9 @@ struct ModelTerm {
 std::vector<ModelTerm> model_terms(const Preset& preset, const TunerJob& job,
                                    const std::vector<TunerRow>& rows, std::int32_t gpus_per_node,
                                    std::int64_t bytes);
+TimeParts model_time_parts(const ModelTerm& term, const ModelConstants& constants, LinkClass link,
+                           NicClass nic);
+/// Their sum.
 double model_time_us(const ModelTerm& term, const ModelConstants& constants, LinkClass link, NicClass nic);
 
 }  // namespace ringside::sim

@@ -38,7 +38,7 @@ sim::TimeModel shipped() {
   return *model;
 }
 
-sim::Comparison compare(const CatalogTable& table) {
+sim::TableComparison compare(const CatalogTable& table) {
   std::vector<sim::MeasuredPoint> points;
   for (const MeasuredRow& row : table.table.rows) points.push_back({row.bytes, row.time_us});
   auto compared = sim::compare_with_model(shipped(), table.preset, table.table.nodes,
@@ -160,7 +160,7 @@ TEST(TimeModel, RefusesWhatCannotBe) {
 TEST(Health, NoHealthyTableIsCalledSick) {
   for (const CatalogTable& table : catalog()) {
     if (table.use == TableUse::Sick) continue;
-    const sim::Comparison compared = compare(table);
+    const sim::TableComparison compared = compare(table);
     if (table.use == TableUse::Fit) {
       EXPECT_TRUE(compared.healthy) << table.file << ": " << compared.summary;
     }
@@ -187,7 +187,7 @@ TEST(Health, SickTablesAreFoundAndNamed) {
   for (const CatalogTable& table : catalog()) {
     if (table.use != TableUse::Sick) continue;
     ++sick;
-    const sim::Comparison compared = compare(table);
+    const sim::TableComparison compared = compare(table);
     EXPECT_FALSE(compared.healthy) << table.file;
     ASSERT_FALSE(compared.causes.empty()) << table.file;
     const std::string first(sim::to_word(compared.causes[0].cause));
@@ -228,7 +228,7 @@ TEST(Health, PublishedPairs) {
                                      {{bytes, us}})
           .value();
     };
-    const sim::Comparison bad = judge(pair.bad);
+    const sim::TableComparison bad = judge(pair.bad);
     EXPECT_FALSE(bad.healthy) << pair.source;
     EXPECT_TRUE(std::any_of(bad.causes.begin(), bad.causes.end(),
                             [&](const sim::HealthFinding& finding) { return finding.cause == pair.cause; }))
@@ -250,7 +250,7 @@ TEST(Health, ShapesMadeFromTheModelItself) {
     }
     return sim::compare_with_model(model, preset, 2, 8, sim::Collective::AllReduce, points).value();
   };
-  const auto first = [](const sim::Comparison& compared) {
+  const auto first = [](const sim::TableComparison& compared) {
     return compared.causes.empty() ? "healthy" : std::string(sim::to_word(compared.causes[0].cause));
   };
   EXPECT_EQ(first(judge([](std::int64_t, double us) { return us; })), "healthy");
