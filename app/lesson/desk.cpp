@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kMaxProgressBytes = std::size_t{1} << 20;
 
 /// A shipped scenario, or one that lies beside the lesson.
-std::string scenario_path(const std::string& assets, const std::string& lesson_file, const std::string& name) {
+std::string scenario_path(const std::string& assets, const std::string& lesson_file,
+                          const std::string& name) {
   std::string shipped = assets + "/scenarios/" + name;
   std::error_code none;
   if (lesson_file.empty() || std::filesystem::exists(shipped, none)) return shipped;
@@ -96,7 +97,8 @@ const LessonFile* LessonDesk::next_to_read() const {
     const LessonProgress* progress = progress_.of(file.lesson.id);
     return !file.error && (progress == nullptr || !progress->done);
   };
-  if (const LessonFile* last = library_.find(progress_.last); last != nullptr && unfinished(*last)) return last;
+  if (const LessonFile* last = library_.find(progress_.last); last != nullptr && unfinished(*last))
+    return last;
   const auto& files = library_.files();
   const auto next = std::find_if(files.begin(), files.end(), unfinished);
   if (next != files.end()) return &*next;
@@ -133,7 +135,8 @@ std::optional<int> LessonDesk::choice() const {
   if (now == nullptr || !now->question || progress == nullptr) return std::nullopt;
   const auto found = progress->answers.find(step_);
   // The file may have lost a choice since.
-  if (found == progress->answers.end() || static_cast<std::size_t>(found->second) >= now->question->choices.size())
+  if (found == progress->answers.end() ||
+      static_cast<std::size_t>(found->second) >= now->question->choices.size())
     return std::nullopt;
   return found->second;
 }
@@ -185,7 +188,8 @@ void LessonDesk::go(Session& session, int direction, bool skip) {
 
 void LessonDesk::answer(int choice) {
   const sim::LessonStep* now = step();
-  if (!question_open() || choice < 0 || static_cast<std::size_t>(choice) >= now->question->choices.size()) return;
+  if (!question_open() || choice < 0 || static_cast<std::size_t>(choice) >= now->question->choices.size())
+    return;
   mine().answers[step_] = choice;
 }
 
@@ -195,8 +199,8 @@ void LessonDesk::restart(Session& session) {
   start(session, std::string(id_), 0);
 }
 
-/// What holds at a step: the last scene, scenario and moment that it or a step before it names. A new scenario
-/// begins at its start.
+/// What holds at a step: the last scene, scenario and moment that it or a step before it names. A new
+/// scenario begins at its start.
 Place LessonDesk::place_of(int step) const {
   Place out;
   const sim::Lesson* now = lesson();
@@ -212,8 +216,8 @@ Place LessonDesk::place_of(int step) const {
   return out;
 }
 
-/// `whole`: everything that holds there is set up anew (a jump, a step back). Otherwise only what the step itself
-/// names, so that what the reader has made stays.
+/// `whole`: everything that holds there is set up anew (a jump, a step back). Otherwise only what the step
+/// itself names, so that what the reader has made stays.
 void LessonDesk::enter(Session& session, int step, bool whole) {
   step_ = step;
   ++visit_;
@@ -282,7 +286,8 @@ void LessonDesk::show_what_happens(Session& session) {
   if (question_open() || !session.has_trace()) return;
   sim::Playhead& playhead = session.playhead();
   stop_at_ = session.end_time();
-  if (const sim::Lesson* now = lesson(); now != nullptr && static_cast<std::size_t>(step_) + 1 < now->steps.size()) {
+  if (const sim::Lesson* now = lesson();
+      now != nullptr && static_cast<std::size_t>(step_) + 1 < now->steps.size()) {
     const sim::LessonStep& next = now->steps[static_cast<std::size_t>(step_) + 1];
     const auto t = next.scenario.empty() && !next.at.empty() ? parse_at(next.at, session.trace())
                                                              : sim::Result<std::int64_t>(std::int64_t{-1});

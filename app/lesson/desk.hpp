@@ -1,8 +1,8 @@
-// The lesson that is being read: which step, what was answered, what has happened, and how far time may go. It
-// owns the library of lessons and the reader's progress; it moves the Session, and never draws.
+// The lesson that is being read: which step, what was answered, what has happened, and how far time may go.
+// It owns the library of lessons and the reader's progress; it moves the Session, and never draws.
 //
-// The rule of time: while a question is open, nobody sees past the moment at which it was asked. The fence is kept
-// in hold(), after every movement of the playhead, whoever moved it.
+// The rule of time: while a question is open, nobody sees past the moment at which it was asked. The fence is
+// kept in hold(), after every movement of the playhead, whoever moved it.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ inline constexpr std::string_view kLessonScene = "lesson";
 
 class LessonDesk {
  public:
-  /// Reads the lessons below `assets` and the progress of `state_file` ("" = keep nothing). A progress file that
-  /// cannot be read is said in `notices` and put aside, not overwritten.
+  /// Reads the lessons below `assets` and the progress of `state_file` ("" = keep nothing). A progress file
+  /// that cannot be read is said in `notices` and put aside, not overwritten.
   void open(std::string assets, std::string state_file, std::vector<Notice>& notices);
   /// Reads changed lesson files again. The lesson on stage is read again too, and stays at its step.
   bool refresh();
@@ -34,8 +34,8 @@ class LessonDesk {
   const LessonLibrary& library() const { return library_; }
   const Progress& progress() const { return progress_; }
   const std::string& assets() const { return assets_; }
-  /// The lesson that Continue goes on with: the last one if it is not finished, else the first that is not done,
-  /// else the first. Null if there are no lessons.
+  /// The lesson that Continue goes on with: the last one if it is not finished, else the first that is not
+  /// done, else the first. Null if there are no lessons.
   const LessonFile* next_to_read() const;
 
   // --- the lesson on stage
@@ -109,8 +109,8 @@ class LessonDesk {
   std::uint64_t generation_ = 0;
 };
 
-/// Opens the scenario of a place (unless it is open as it was written), goes to its moment and shows its scene.
-/// Simulates in place: these are small. Returns what went wrong, in the world's words.
+/// Opens the scenario of a place (unless it is open as it was written), goes to its moment and shows its
+/// scene. Simulates in place: these are small. Returns what went wrong, in the world's words.
 sim::Status go_to(Session& session, const std::string& assets, const Place& place);
 
 }  // namespace ringside::app

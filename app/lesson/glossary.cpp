@@ -22,8 +22,8 @@ bool is_letter(char c) {
   return (u >= 'a' && u <= 'z') || (u >= '0' && u <= '9');
 }
 
-/// Where `name` occurs in `text` as a word: Latin letters do not touch it, except a plural s. Hangul may follow at
-/// once, since particles do.
+/// Where `name` occurs in `text` as a word: Latin letters do not touch it, except a plural s. Hangul may
+/// follow at once, since particles do.
 std::size_t find_word(const std::string& text, const std::string& name) {
   for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
     std::size_t end = at + name.size();
@@ -81,8 +81,9 @@ class Reader {
     const toml::node* node = table.get(key);
     const toml::table* texts = node != nullptr ? node->as_table() : nullptr;
     if (texts == nullptr) {
-      fail((node != nullptr ? *node : table).source().begin, "needs " + std::string(key) + " in both languages",
-           std::string(key), "{ en = \"…\", ko = \"…\" }");
+      fail((node != nullptr ? *node : table).source().begin,
+           "needs " + std::string(key) + " in both languages", std::string(key),
+           "{ en = \"…\", ko = \"…\" }");
       return {};
     }
     only(*texts, {"en", "ko"});
@@ -118,14 +119,16 @@ GlossaryWord read_word(Reader& reader, const toml::table& table) {
   const auto& scenes = sim::lesson_scenes();
   word.place = {reader.string(table, "scene"), reader.string(table, "scenario"), reader.string(table, "at")};
   if (!word.place.scene.empty() && std::find(scenes.begin(), scenes.end(), word.place.scene) == scenes.end())
-    reader.fail(table.get("scene")->source().begin, "unknown value", word.place.scene, sim::join_words(scenes),
-                sim::did_you_mean(word.place.scene, scenes));
+    reader.fail(table.get("scene")->source().begin, "unknown value", word.place.scene,
+                sim::join_words(scenes), sim::did_you_mean(word.place.scene, scenes));
   word.lesson = reader.string(table, "lesson");
   const std::int64_t step = table["step"].value_or(std::int64_t{1});
-  if (step < 1 || step > 10'000) reader.fail(table.get("step")->source().begin, "must be a step, from 1", "step");
+  if (step < 1 || step > 10'000)
+    reader.fail(table.get("step")->source().begin, "must be a step, from 1", "step");
   word.step = static_cast<int>(step - 1);
   if (word.place.scene.empty() == word.lesson.empty())
-    reader.fail(table.source().begin, "a word leads to one place", {}, "scene (with scenario and at), or lesson (with step)");
+    reader.fail(table.source().begin, "a word leads to one place", {},
+                "scene (with scenario and at), or lesson (with step)");
   return word;
 }
 
@@ -157,7 +160,8 @@ std::vector<const GlossaryWord*> Glossary::in_text(std::string_view text, std::s
     for (const std::string& name : names_of(word)) first = std::min(first, find_word(where, name));
     if (first != std::string::npos) found.emplace_back(first, &word);
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<const GlossaryWord*> out;
   for (const auto& [at, word] : found)
     if (out.size() < most) out.push_back(word);
@@ -170,8 +174,8 @@ std::vector<const GlossaryWord*> Glossary::search(std::string_view query) const 
   std::vector<const GlossaryWord*> by_name, by_text;
   for (const GlossaryWord& word : words) {
     const std::vector<std::string> names = names_of(word);
-    const bool named =
-        std::any_of(names.begin(), names.end(), [&](const auto& n) { return n.find(wanted) != std::string::npos; });
+    const bool named = std::any_of(names.begin(), names.end(),
+                                   [&](const auto& n) { return n.find(wanted) != std::string::npos; });
     if (named) {
       by_name.push_back(&word);
     } else if (lower(word.text.en).find(wanted) != std::string::npos ||

@@ -1,5 +1,5 @@
-// The words of the field, in both languages, each with the place that shows it. Data, in assets/glossary.toml: a
-// teacher can add words.
+// The words of the field, in both languages, each with the place that shows it. Data, in
+// assets/glossary.toml: a teacher can add words.
 #pragma once
 
 #include <string>

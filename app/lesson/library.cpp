@@ -72,7 +72,8 @@ const LessonFile& LessonLibrary::add(const std::string& path, const std::string&
                      std::find(added_.begin(), added_.end(), whole.string()) != added_.end();
   if (!known) added_.push_back(whole.string());
   refresh(folder);
-  const auto found = std::find_if(files_.begin(), files_.end(), [&](const LessonFile& f) { return f.path == whole; });
+  const auto found =
+      std::find_if(files_.begin(), files_.end(), [&](const LessonFile& f) { return f.path == whole; });
   RINGSIDE_CHECK(found != files_.end());
   return *found;
 }
@@ -111,8 +112,9 @@ int LessonLibrary::number_of(std::string_view id) const {
 }
 
 int questions_of(const sim::Lesson& lesson) {
-  return static_cast<int>(std::count_if(lesson.steps.begin(), lesson.steps.end(),
-                                        [](const sim::LessonStep& step) { return step.question.has_value(); }));
+  return static_cast<int>(
+      std::count_if(lesson.steps.begin(), lesson.steps.end(),
+                    [](const sim::LessonStep& step) { return step.question.has_value(); }));
 }
 
 int minutes_of(const sim::Lesson& lesson) {
@@ -122,7 +124,8 @@ int minutes_of(const sim::Lesson& lesson) {
   for (const sim::LessonStep& step : lesson.steps) {
     characters += step.text.en.size() + step.task.en.size();
     if (step.question) characters += step.question->text.en.size() + step.question->why.en.size();
-    if (step.card) characters += step.card->lesson.en.size() + step.card->real.en.size() + step.card->attempt.en.size();
+    if (step.card)
+      characters += step.card->lesson.en.size() + step.card->real.en.size() + step.card->attempt.en.size();
     acts += (step.question ? .5 : 0) + (step.until.empty() ? 0 : .5);
   }
   return std::max(1, static_cast<int>(std::lround(static_cast<double>(characters) / 1000 + acts)));

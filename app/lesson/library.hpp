@@ -1,5 +1,6 @@
-// The lessons of a folder: read at run time and looked at again when a file changes, so that a teacher who writes
-// one sees it without a rebuild or a restart. A file with a mistake stays in the list, with the mistake.
+// The lessons of a folder: read at run time and looked at again when a file changes, so that a teacher who
+// writes one sees it without a rebuild or a restart. A file with a mistake stays in the list, with the
+// mistake.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ struct LessonFile {
   std::string line_text;            // the line of the error
 };
 
-/// Minutes that a lesson takes, roughly: its words at a reader's pace, and half a minute for every question and
-/// task. At least 1.
+/// Minutes that a lesson takes, roughly: its words at a reader's pace, and half a minute for every question
+/// and task. At least 1.
 int minutes_of(const sim::Lesson& lesson);
 /// How many questions it asks.
 int questions_of(const sim::Lesson& lesson);
@@ -43,7 +44,7 @@ class LessonLibrary {
  private:
   std::vector<LessonFile> files_;
   std::vector<std::string> added_;  // files from elsewhere
-  std::string seen_;  // names, sizes and times of the files that were read
+  std::string seen_;                // names, sizes and times of the files that were read
 };
 
 /// Reads one lesson file. A file that cannot be read, or is not a lesson, has its error.

@@ -38,7 +38,8 @@ sim::Result<LessonProgress> read_one(const toml::table& table, std::string_view 
     int step = 0, choice = 0;
     const std::string_view name = key.str();
     const auto read = std::from_chars(name.data(), name.data() + name.size(), step);
-    if (read.ec != std::errc{} || read.ptr != name.data() + name.size() || step < 1 || !read_index(value, choice))
+    if (read.ec != std::errc{} || read.ptr != name.data() + name.size() || step < 1 ||
+        !read_index(value, choice))
       return wrong(value, file, "an answer is step = choice, both from 1");
     out.answers[step - 1] = choice;
   }
@@ -86,7 +87,8 @@ std::string to_toml(const Progress& progress) {
     toml::table answers;
     for (const auto& [step, choice] : one.answers)
       answers.insert(std::to_string(step + 1), std::int64_t{choice} + 1);
-    lessons.insert(id, toml::table{{"step", std::int64_t{one.step} + 1}, {"done", one.done}, {"answers", answers}});
+    lessons.insert(
+        id, toml::table{{"step", std::int64_t{one.step} + 1}, {"done", one.done}, {"answers", answers}});
   }
   std::ostringstream out;
   out << "# How far each lesson has been read. Delete this file to start over.\n"

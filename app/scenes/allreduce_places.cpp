@@ -43,8 +43,10 @@ std::vector<Rect> places_in_figure(const RingLayout& layout, const RingView& vie
   std::vector<Rect> out;
   if (what == "dial") {
     const float r = layout.dial_radius;
-    if (r > 0) out.push_back({layout.dial.x - r, layout.dial.y - r, 2 * r, 2 * r});
-    else if (layout.progress.w > 0) out.push_back(layout.progress);
+    if (r > 0)
+      out.push_back({layout.dial.x - r, layout.dial.y - r, 2 * r, 2 * r});
+    else if (layout.progress.w > 0)
+      out.push_back(layout.progress);
   } else if (what == "legend") {
     if (layout.legend_y > 0) out.push_back({20, layout.legend_y - 14, layout.size.x * .58f, 28});
   } else if (const int rank = number_after(what, "rank:"); rank >= 0) {

@@ -19,14 +19,16 @@ std::string state_of(const LessonFile& file, const LessonProgress* progress) {
   const std::string minutes = tr("home.path.minutes", {std::to_string(minutes_of(file.lesson))});
   if (progress == nullptr || (progress->step == 0 && !progress->done)) return minutes;
   if (!progress->done)
-    return minutes + " · " + tr("home.path.part", {std::to_string(progress->step + 1), std::to_string(steps)});
+    return minutes + " · " +
+           tr("home.path.part", {std::to_string(progress->step + 1), std::to_string(steps)});
   const int asked = questions_of(file.lesson);
   if (asked == 0) return tr("home.path.done");
   return tr("home.path.done") + " · " +
          tr("home.path.score", {std::to_string(score_of(file.lesson, *progress)), std::to_string(asked)});
 }
 
-void draw_disc(Canvas& c, Vec2 at, const LessonFile& file, const LessonProgress* progress, bool next, int number) {
+void draw_disc(Canvas& c, Vec2 at, const LessonFile& file, const LessonProgress* progress, bool next,
+               int number) {
   const Theme& t = c.theme();
   if (file.error) {
     c.circle(at, kRadius, t.panel);
@@ -40,12 +42,16 @@ void draw_disc(Canvas& c, Vec2 at, const LessonFile& file, const LessonProgress*
     return;
   }
   c.circle(at, kRadius, t.panel, t.edge, 2);
-  const float share = progress == nullptr ? 0
-                                          : static_cast<float>(progress->step) /
-                                                static_cast<float>(file.lesson.steps.size());
+  const float share = progress == nullptr
+                          ? 0
+                          : static_cast<float>(progress->step) / static_cast<float>(file.lesson.steps.size());
   if (share > 0) c.arc(at, kRadius - 1.5f, 0, 360 * share, t.accent, 3.5f);
   c.text(at, std::to_string(number),
-         {.size = 14, .color = next ? t.t1 : t.t2, .face = Face::Bold, .align = Align::Center, .on_shape = true});
+         {.size = 14,
+          .color = next ? t.t1 : t.t2,
+          .face = Face::Bold,
+          .align = Align::Center,
+          .on_shape = true});
 }
 
 }  // namespace
@@ -95,10 +101,11 @@ void LessonPath::draw(View& view, Rect box, float margin, const LessonDesk& desk
   const int here = next != nullptr ? static_cast<int>(next - files.data()) / columns : 0;
   const int page = std::clamp(page_ < 0 ? here : page_, 0, pages - 1);
   const float y = box.y + 12, h = box.h - 20;
-  if (page > 0 && view.ui.icon_button("home.path.earlier", {box.x + 22, y + 22}, Glyph::Left, 18, tr("home.path.earlier")))
+  if (page > 0 && view.ui.icon_button("home.path.earlier", {box.x + 22, y + 22}, Glyph::Left, 18,
+                                      tr("home.path.earlier")))
     page_ = page - 1;
-  if (page + 1 < pages &&
-      view.ui.icon_button("home.path.later", {box.right() - 22, y + 22}, Glyph::Right, 18, tr("home.path.later")))
+  if (page + 1 < pages && view.ui.icon_button("home.path.later", {box.right() - 22, y + 22}, Glyph::Right, 18,
+                                              tr("home.path.later")))
     page_ = page + 1;
   const float pitch = (box.w - 2 * margin) / static_cast<float>(columns);
   const int first = page * columns, last = std::min(first + columns, count) - 1;

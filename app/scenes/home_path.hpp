@@ -16,7 +16,8 @@ class LessonPath {
   void draw(View& view, Rect box, float margin, const LessonDesk& desk);
 
  private:
-  void draw_node(View& view, Rect cell, const LessonFile& file, const LessonDesk& desk, bool next, int number) const;
+  void draw_node(View& view, Rect cell, const LessonFile& file, const LessonDesk& desk, bool next,
+                 int number) const;
   int page_ = -1;  // -1: the page of the next lesson
 };
 

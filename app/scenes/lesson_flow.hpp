@@ -1,4 +1,5 @@
-// The column of a lesson: blocks one below the other, of which only what fits between top and bottom is drawn.
+// The column of a lesson: blocks one below the other, of which only what fits between top and bottom is
+// drawn.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 
 namespace ringside::app::lesson {
 
-/// `y` is the upper edge of the next block, scrolled. Lines that would be cut are left out: the column scrolls.
+/// `y` is the upper edge of the next block, scrolled. Lines that would be cut are left out: the column
+/// scrolls.
 struct Flow {
   View& view;
   float x = 0, w = 0, y = 0;

@@ -81,7 +81,8 @@ void draw_card(Flow& flow, const sim::RealStackCard& card) {
   constexpr float kPad = 16;
   Flow inner{flow.view, flow.x + kPad, flow.w - 2 * kPad, flow.y, flow.top, flow.bottom};
   float h = 14;
-  for (const Part& part : parts) h += 24 + inner.height_of(part.text.in(korean()), 15, Face::Regular, 0, 1.45f) + 16;
+  for (const Part& part : parts)
+    h += 24 + inner.height_of(part.text.in(korean()), 15, Face::Regular, 0, 1.45f) + 16;
   h -= 4;
   const float from = std::max(flow.y, flow.top), to = std::min(flow.y + h, flow.bottom);
   if (to - from > 24) flow.canvas().rect({flow.x, from, flow.w, to - from}, {.fill = t.card, .radius = 10});
@@ -117,8 +118,9 @@ void draw_words(Flow& flow, const LessonDesk& desk) {
       y += 30;
       if (!flow.visible(y, y + 28) || w > flow.w) break;
     }
-    const Hit hit = flow.view.ui.hit("lesson.word." + std::to_string(word - flow.view.ctx.glossary->words.data()),
-                                     {x - 4, y, w + 8, 28}, {.explain = word->text.in(korean())});
+    const Hit hit =
+        flow.view.ui.hit("lesson.word." + std::to_string(word - flow.view.ctx.glossary->words.data()),
+                         {x - 4, y, w + 8, 28}, {.explain = word->text.in(korean())});
     c.text({x, y + 13}, name, {.size = 15, .color = hit.hovered ? t.t1 : t.t2, .face = Face::Bold});
     c.dashed_line({x, y + 24}, {x + w, y + 24}, t.t3, 1.25f, {2, 3});
     if (hit.clicked) flow.view.emit(action::ShowGlossary{word->word.en});
@@ -134,8 +136,7 @@ void draw_last_page(Flow& flow, const LessonDesk& desk) {
   flow.gap(6);
   const LessonProgress* progress = desk.progress().of(lesson.id);
   const int asked = questions_of(lesson), right = progress != nullptr ? score_of(lesson, *progress) : 0;
-  if (asked > 0)
-    flow.text(tr("lesson.score", {std::to_string(right), std::to_string(asked)}), 17, t.t1);
+  if (asked > 0) flow.text(tr("lesson.score", {std::to_string(right), std::to_string(asked)}), 17, t.t1);
   flow.gap(14);
   const LessonFile* next = desk.library().after(lesson.id);
   if (next != nullptr) {
@@ -165,7 +166,11 @@ void draw_body(Flow& flow, const LessonDesk& desk, PanelState& state, bool ahead
     flow.gap(8);
   }
   // While a question is open it is what the eye meets; the text is its ground.
-  flow.text(step.text.in(korean()), asks ? 16.0f : wide ? 18.0f : 17.0f, asks ? t.t2 : t.t1, Face::Regular, 0, 1.5f);
+  flow.text(step.text.in(korean()),
+            asks   ? 16.0f
+            : wide ? 18.0f
+                   : 17.0f,
+            asks ? t.t2 : t.t1, Face::Regular, 0, 1.5f);
   flow.gap(14);
   if (!desk.problem().empty()) {
     flow.text(tr("lesson.place_problem"), 14, t.stall_text, Face::Bold);
@@ -204,19 +209,21 @@ void draw_footer(View& view, const LessonDesk& desk, Rect box) {
     if (hit.clicked) view.emit(go(1, true));
     left += 72;
   }
-  const std::string& words = free                    ? tr("lesson.next")
+  const std::string& words = free                   ? tr("lesson.next")
                              : desk.question_open() ? tr("lesson.choose_first")
                                                     : tr("lesson.waits");
   const bool last = desk.step_index() + 1 == static_cast<int>(desk.lesson()->steps.size());
-  if (view.ui.button("lesson.next", {left, y, box.right() - left, h}, free && last ? tr("lesson.finish") : words,
-                     {.primary = true, .enabled = free}))
+  if (view.ui.button("lesson.next", {left, y, box.right() - left, h},
+                     free && last ? tr("lesson.finish") : words, {.primary = true, .enabled = free}))
     view.emit(go(1));
 }
 
 }  // namespace
 
 Action go(int direction, bool skip) {
-  return action::Custom{direction < 0 ? "lesson.back" : skip ? "lesson.skip" : "lesson.next",
+  return action::Custom{direction < 0 ? "lesson.back"
+                        : skip        ? "lesson.skip"
+                                      : "lesson.next",
                         [direction, skip](Session& s) { s.lessons.go(s, direction, skip); }};
 }
 
@@ -235,7 +242,8 @@ void draw_panel(View& view, const LessonDesk& desk, PanelState& state, bool ahea
   Flow flow{view, box.x + 24, box.w - 48, box.y + 22, box.y, box.bottom() - 12};
   if (desk.lesson() == nullptr) {
     flow.text(tr("lesson.broken"), 20, t.t1, Face::Bold, 0, 1.35f);
-    if (desk.broken() != nullptr) flow.text(sim::escape_for_display(desk.broken()->message()), 15, t.fail_text);
+    if (desk.broken() != nullptr)
+      flow.text(sim::escape_for_display(desk.broken()->message()), 15, t.fail_text);
     return;
   }
   draw_steps(flow, desk);
@@ -252,11 +260,13 @@ void draw_panel(View& view, const LessonDesk& desk, PanelState& state, bool ahea
   const float begin = flow.y;
   draw_body(flow, desk, state, ahead);
   const float height = flow.y - begin - 14;
-  if (std::abs(height - state.height) > .5f) view.ui.keep_moving();  // the next frame knows how far it scrolls
+  if (std::abs(height - state.height) > .5f)
+    view.ui.keep_moving();  // the next frame knows how far it scrolls
   state.height = height;
   if (most > 0) {
     const float bar = room * room / state.height;
-    c.rect({box.right() - 9, flow.top + (room - bar) * state.scroll / most, 4, bar}, {.fill = t.edge, .radius = 2});
+    c.rect({box.right() - 9, flow.top + (room - bar) * state.scroll / most, 4, bar},
+           {.fill = t.edge, .radius = 2});
   }
   draw_footer(view, desk, {flow.x, box.bottom() - kFooter, flow.w, kFooter});
 }

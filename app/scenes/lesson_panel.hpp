@@ -1,4 +1,5 @@
-// The side of the lesson page that speaks: the author's text, the question, the task, what the real stack does.
+// The side of the lesson page that speaks: the author's text, the question, the task, what the real stack
+// does.
 #pragma once
 
 #include <cstdint>

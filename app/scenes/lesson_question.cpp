@@ -24,13 +24,18 @@ ChoiceLook look_of(const Theme& t, int index, int answer, std::optional<int> cho
             .width = under_cursor ? 2.0f : 1.0f,
             .face = Face::Bold};
   if (index == answer)
-    return {.fill = t.strong(), .stroke = t.accent, .text = t.t1, .width = 1.5f, .mark = Glyph::Check, .face = Face::Bold};
+    return {.fill = t.strong(),
+            .stroke = t.accent,
+            .text = t.t1,
+            .width = 1.5f,
+            .mark = Glyph::Check,
+            .face = Face::Bold};
   if (index == *chosen) return {.stroke = t.edge, .text = t.t2, .mark = Glyph::Cross};
   return {.stroke = t.line, .text = t.t3};
 }
 
-void draw_choice(Flow& flow, const sim::Question& question, int index, std::optional<int> chosen, PanelState& state,
-                 bool korean) {
+void draw_choice(Flow& flow, const sim::Question& question, int index, std::optional<int> chosen,
+                 PanelState& state, bool korean) {
   Canvas& c = flow.canvas();
   const Theme& t = flow.theme();
   constexpr float kSize = 16, kLine = 22, kMark = 44;
@@ -44,7 +49,9 @@ void draw_choice(Flow& flow, const sim::Question& question, int index, std::opti
   if (!flow.visible(box.y, box.bottom())) return;
   Hit hit;
   if (!chosen) hit = flow.view.ui.hit("lesson.choice." + std::to_string(index), box);
-  c.rect(box, {.fill = hit.hovered ? t.raised : look.fill, .stroke = look.stroke, .radius = 8, .width = look.width});
+  c.rect(
+      box,
+      {.fill = hit.hovered ? t.raised : look.fill, .stroke = look.stroke, .radius = 8, .width = look.width});
   const Vec2 mark{box.x + 22, box.center().y};
   if (look.mark != Glyph::None) {
     c.glyph(look.mark, mark, 14, look.text, 2.2f);
@@ -64,8 +71,8 @@ void draw_choice(Flow& flow, const sim::Question& question, int index, std::opti
 void draw_why(Flow& inner, const sim::Question& question, int chosen, bool korean) {
   const bool right = static_cast<std::size_t>(chosen) == question.answer;
   inner.gap(6);
-  inner.text(right ? tr("lesson.right") : tr("lesson.other", {question.choices[question.answer].in(korean)}), 17,
-             inner.theme().t1, Face::Bold);
+  inner.text(right ? tr("lesson.right") : tr("lesson.other", {question.choices[question.answer].in(korean)}),
+             17, inner.theme().t1, Face::Bold);
   inner.gap(2);
   inner.text(question.why.in(korean), 16, inner.theme().t1);
 }
@@ -85,14 +92,16 @@ void draw_question(Flow& flow, const LessonDesk& desk, PanelState& state, bool a
   // The frame goes below what it holds, so its height is known from the last frame's walk: measured here.
   float h = 16 + 22 + inner.height_of(words, size, Face::Bold, 0, 1.35f) + 10;
   for (const sim::LocalText& choice : question.choices) {
-    const auto lines = wrap(c.fonts(), choice.in(korean), flow.w - 2 * kPad - 58, 16, chosen ? Face::Regular : Face::Bold);
+    const auto lines =
+        wrap(c.fonts(), choice.in(korean), flow.w - 2 * kPad - 58, 16, chosen ? Face::Regular : Face::Bold);
     h += std::max(44.0f, 22 * static_cast<float>(lines.size()) + 20) + 8;
   }
   if (chosen) {
     const bool right = static_cast<std::size_t>(*chosen) == question.answer;
     h += 6 +
-         inner.height_of(right ? tr("lesson.right") : tr("lesson.other", {question.choices[question.answer].in(korean)}),
-                         17, Face::Bold) +
+         inner.height_of(
+             right ? tr("lesson.right") : tr("lesson.other", {question.choices[question.answer].in(korean)}),
+             17, Face::Bold) +
          2 + inner.height_of(question.why.in(korean), 16) + (ahead ? 58 : 8);
   } else {
     h += 34;
@@ -101,11 +110,15 @@ void draw_question(Flow& flow, const LessonDesk& desk, PanelState& state, bool a
   const Rect shown{card.x, std::max(card.y, flow.top), card.w,
                    std::min(card.bottom(), flow.bottom) - std::max(card.y, flow.top)};
   if (shown.h > 20)
-    c.rect(shown, {.fill = chosen ? Color{} : t.stage, .stroke = chosen ? t.edge : t.accent, .radius = 12, .width = chosen ? 1.0f : 2.0f});
+    c.rect(shown, {.fill = chosen ? Color{} : t.stage,
+                   .stroke = chosen ? t.edge : t.accent,
+                   .radius = 12,
+                   .width = chosen ? 1.0f : 2.0f});
   inner.text(tr("lesson.predict"), 14, t.t3, Face::Bold, 0, 22.0f / 14);
   inner.text(words, size, t.t1, Face::Bold, 0, 1.35f);
   flow.y = inner.y + 10;
-  for (int i = 0; i < static_cast<int>(question.choices.size()); ++i) draw_choice(flow, question, i, chosen, state, korean);
+  for (int i = 0; i < static_cast<int>(question.choices.size()); ++i)
+    draw_choice(flow, question, i, chosen, state, korean);
   inner.y = flow.y;
   if (chosen) {
     draw_why(inner, question, *chosen, korean);
@@ -118,7 +131,8 @@ void draw_question(Flow& flow, const LessonDesk& desk, PanelState& state, bool a
     const float y = inner.y + 14;
     x += parts::key_cap(c, {x, y}, tr("lesson.arrows")) + 8;
     x += parts::key_cap(c, {x, y}, "Enter") + 12;
-    c.text({x, y}, fit(c.fonts(), tr("lesson.wrong_is_fine"), inner.x + inner.w - x, 14), {.size = 14, .color = t.t2});
+    c.text({x, y}, fit(c.fonts(), tr("lesson.wrong_is_fine"), inner.x + inner.w - x, 14),
+           {.size = 14, .color = t.t2});
   }
   flow.y = card.bottom();
 }

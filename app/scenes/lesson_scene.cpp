@@ -1,6 +1,6 @@
-// The lesson page: the author's words at the left, and beside them the living scene that the step names. The scene
-// is a real one, with its own inspector and timeline; the page only frames it, marks what the text is about, and
-// watches whether what the step asks for has happened.
+// The lesson page: the author's words at the left, and beside them the living scene that the step names. The
+// scene is a real one, with its own inspector and timeline; the page only frames it, marks what the text is
+// about, and watches whether what the step asks for has happened.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -44,14 +44,17 @@ class LessonPage final : public Scene {
       view.canvas.push_clip(stage);
       scene_->draw(inner);
       view.canvas.pop_clip();
+      if (question_open_) draw_covers(view);
       if (inspector_.w > 0) draw_inspector(view, inspector_.moved(origin));
     } else {
       draw_absence(view, stage);
     }
     if (panel_box_.w > 0) {
       View panel{view.canvas, view.ui, view.actions, view.ctx, panel_box_.moved(origin)};
-      const bool ahead = hosted_ctx_ && scene_->wants_transport(*hosted_ctx_) && view.ctx.playhead.t < view.ctx.end_time;
-      lesson::draw_panel(panel, *view.ctx.lessons, panel_, ahead && view.ctx.playhead.mode == sim::PlayMode::Paused);
+      const bool ahead =
+          hosted_ctx_ && scene_->wants_transport(*hosted_ctx_) && view.ctx.playhead.t < view.ctx.end_time;
+      lesson::draw_panel(panel, *view.ctx.lessons, panel_,
+                         ahead && view.ctx.playhead.mode == sim::PlayMode::Paused);
     }
     watch(view);
     if (panel_grows_) view.ui.keep_moving();
@@ -97,7 +100,8 @@ class LessonPage final : public Scene {
     const sim::Lesson* lesson = ctx.lessons != nullptr ? ctx.lessons->lesson() : nullptr;
     if (lesson == nullptr) return " ";
     std::string out = tr("lesson.number", {std::to_string(ctx.lessons->library().number_of(lesson->id))});
-    if (hosted_ctx_ && !ctx.trace.header.title.empty() && needs_trace_) out += " · " + known_title(ctx.trace.header.title);
+    if (hosted_ctx_ && !ctx.trace.header.title.empty() && needs_trace_)
+      out += " · " + known_title(ctx.trace.header.title);
     return out;
   }
   bool wants_transport(const SceneContext& ctx) const override {
@@ -151,8 +155,8 @@ class LessonPage final : public Scene {
 
   bool can_show(const SceneContext& ctx) const { return !needs_trace_ || !ctx.trace.empty(); }
 
-  /// Text | stage | inspector. The text is wider while it asks; the scene keeps at least its own 880 pixels where
-  /// the window has them.
+  /// Text | stage | inspector. The text is wider while it asks; the scene keeps at least its own 880 pixels
+  /// where the window has them.
   void lay_out(const SceneContext& ctx) {
     const Rect all{0, 0, ctx.stage.x, ctx.stage.y};
     const bool wide = all.w > kWide;
@@ -165,9 +169,10 @@ class LessonPage final : public Scene {
     const float pace = 600 * dt;  // about 180 ms from one width to the other
     panel_width_ += std::clamp(wanted - panel_width_, -pace, pace);
     panel_grows_ = std::abs(wanted - panel_width_) > .5f;
-    const float panel = ctx.presenter ? 0 : panel_width_;
+    const float panel = panel_width_;
     float inspector = 0;
-    if (shows_inspector(step, wide) && !ctx.presenter) inspector = std::max(inspector_width_, wide ? 372.0f : 0.0f);
+    if (shows_inspector(step, wide) && !ctx.presenter)
+      inspector = std::max(inspector_width_, wide ? 372.0f : 0.0f);
     panel_box_ = {0, 0, panel, all.h};
     stage_ = {panel, 0, all.w - panel - inspector, all.h};
     inspector_ = {all.w - inspector, 0, inspector, all.h};
@@ -190,6 +195,28 @@ class LessonPage final : public Scene {
     view.canvas.pop_clip();
   }
 
+  /// What would give the answer away, behind a curtain. It takes the mouse too.
+  void draw_covers(View& view) const {
+    Canvas& c = view.canvas;
+    const Theme& t = c.theme();
+    c.push_layer();
+    int index = 0;
+    for (const std::string& name : view.ctx.lessons->step()->cover)
+      for (const Rect& box : scene_->places(name)) {
+        c.rect(box, {.fill = t.raised, .radius = 10});
+        c.rect(box, {.stroke = t.edge, .radius = 10, .width = 1.5f, .dash = {6, 5}});
+        const bool tall = box.h > 110;
+        c.text({box.center().x, box.center().y - (tall ? 16.0f : 0.0f)}, "?",
+               {.size = tall ? 56.0f : 24.0f, .face = Face::Bold, .align = Align::Center});
+        const std::string& words = tr("lesson.covered");
+        if (tall && c.width(words, 15) + 24 < box.w)
+          c.text({box.center().x, box.center().y + 34}, words,
+                 {.size = 15, .color = t.t2, .align = Align::Center});
+        view.ui.hit("lesson.cover." + std::to_string(index++), box, {.focusable = false});
+      }
+    c.pop_layer();
+  }
+
   /// What the hosted scene wants done is done, except that another scene comes onto this stage.
   void pass_on(View& view) {
     for (Action& action : hosted_actions_) {
@@ -207,7 +234,8 @@ class LessonPage final : public Scene {
   void draw_absence(View& view, Rect stage) const {
     Canvas& c = view.canvas;
     const Theme& t = c.theme();
-    const std::string words = scene_ == nullptr && !id_.empty() ? tr("lesson.no_scene", {id_}) : tr("lesson.nothing_open");
+    const std::string words =
+        scene_ == nullptr && !id_.empty() ? tr("lesson.no_scene", {id_}) : tr("lesson.nothing_open");
     c.glyph(Glyph::Lesson, {stage.center().x, stage.center().y - 44}, 40, t.t3, 2);
     float y = stage.center().y + 8;
     for (const std::string& line : wrap(c.fonts(), words, stage.w - 120, 17)) {
@@ -220,7 +248,8 @@ class LessonPage final : public Scene {
   void watch(View& view) {
     const LessonDesk& desk = *view.ctx.lessons;
     const sim::LessonStep* step = desk.step();
-    if (step == nullptr || desk.fulfilled() || desk.question_open() || !desk.ready() || scene_ == nullptr) return;
+    if (step == nullptr || desk.fulfilled() || desk.question_open() || !desk.ready() || scene_ == nullptr)
+      return;
     sim::LessonWorld world;
     if (!view.ctx.trace.empty()) {
       world.trace = &view.ctx.trace;
@@ -270,7 +299,8 @@ class LessonPage final : public Scene {
   std::unique_ptr<Scene> scene_;
   bool needs_trace_ = true;
   float inspector_width_ = 0;
-  std::optional<SceneContext> hosted_ctx_;  // alive until the next prepare: popups of the scene hold views of it
+  std::optional<SceneContext>
+      hosted_ctx_;  // alive until the next prepare: popups of the scene hold views of it
   Actions hosted_actions_;
   Rect panel_box_, stage_, inspector_;
   float panel_width_ = 0;

@@ -49,7 +49,8 @@ void GlossaryPanel::open(const Glossary& glossary, std::string_view word) {
   if (!word.empty()) chosen_ = std::string(word);
   if (chosen_.empty() && !glossary.words.empty()) chosen_ = glossary.words.front().word.en;
   const auto& words = glossary.words;
-  const auto at = std::find_if(words.begin(), words.end(), [&](const auto& w) { return w.word.en == chosen_; });
+  const auto at =
+      std::find_if(words.begin(), words.end(), [&](const auto& w) { return w.word.en == chosen_; });
   scroll_ = static_cast<float>(std::max<std::ptrdiff_t>(0, at - words.begin() - 4));
 }
 
@@ -62,7 +63,8 @@ void GlossaryPanel::draw(View& view, const Glossary& glossary, const LessonDesk&
   if (!view.ui.popup_open(kPopup)) return;
   const Vec2 size{std::min(840.0f, view.box.w - 120), std::min(560.0f, view.box.h - 120)};
   const Rect anchor{view.box.center().x - size.x / 2, view.box.center().y - size.y / 2 - 6, 1, 0};
-  view.ui.popup(kPopup, anchor, size, [this, view, &glossary, &lessons](Rect box) { content(view, box, glossary, lessons); });
+  view.ui.popup(kPopup, anchor, size,
+                [this, view, &glossary, &lessons](Rect box) { content(view, box, glossary, lessons); });
 }
 
 void GlossaryPanel::content(View view, Rect box, const Glossary& glossary, const LessonDesk& lessons) {
@@ -70,7 +72,8 @@ void GlossaryPanel::content(View view, Rect box, const Glossary& glossary, const
   const Theme& t = c.theme();
   if (const auto typed = view.ui.typed(kSearch)) query_ = *typed;
   const auto found = glossary.search(query_);
-  const bool known = std::any_of(found.begin(), found.end(), [&](const auto* w) { return w->word.en == chosen_; });
+  const bool known =
+      std::any_of(found.begin(), found.end(), [&](const auto* w) { return w->word.en == chosen_; });
   if (!known && !found.empty()) {
     chosen_ = found.front()->word.en;
     scroll_ = 0;
@@ -81,22 +84,29 @@ void GlossaryPanel::content(View view, Rect box, const Glossary& glossary, const
   view.ui.take(Key::Down);
 
   c.text({box.x + 24, box.y + 34}, tr("glossary.title"), {.size = 22, .face = Face::Bold});
-  if (view.ui.icon_button("glossary.close", {box.right() - 30, box.y + 34}, Glyph::Cross, 14, {})) view.ui.close_popup();
+  if (view.ui.icon_button("glossary.close", {box.right() - 30, box.y + 34}, Glyph::Cross, 14, {}))
+    view.ui.close_popup();
   const Rect search{box.x + 20, box.y + 62, kListWidth, 36};
   if (view.ui.text_field(kSearch, search, query_, 16, tr("glossary.search"))) view.ui.focus("glossary.list");
   if (query_.empty() && !view.ui.typing())
-    c.text({search.x + 10, search.center().y}, tr("glossary.search"), {.size = 15, .color = t.t3, .on_shape = true});
-  draw_list(view, {box.x + 20, search.bottom() + 10, kListWidth, box.bottom() - 16 - search.bottom() - 10}, found);
+    c.text({search.x + 10, search.center().y}, tr("glossary.search"),
+           {.size = 15, .color = t.t3, .on_shape = true});
+  draw_list(view, {box.x + 20, search.bottom() + 10, kListWidth, box.bottom() - 16 - search.bottom() - 10},
+            found);
   const float x = box.x + 20 + kListWidth + 28;
   c.line({x - 16, box.y + 62}, {x - 16, box.bottom() - 20}, t.line);
-  const auto chosen = std::find_if(found.begin(), found.end(), [&](const auto* w) { return w->word.en == chosen_; });
-  if (chosen != found.end()) draw_word(view, {x, box.y + 62, box.right() - 28 - x, box.h - 82}, **chosen, lessons);
+  const auto chosen =
+      std::find_if(found.begin(), found.end(), [&](const auto* w) { return w->word.en == chosen_; });
+  if (chosen != found.end())
+    draw_word(view, {x, box.y + 62, box.right() - 28 - x, box.h - 82}, **chosen, lessons);
 }
 
 void GlossaryPanel::move(const std::vector<const GlossaryWord*>& found, int by) {
-  const auto at = std::find_if(found.begin(), found.end(), [&](const auto* w) { return w->word.en == chosen_; });
+  const auto at =
+      std::find_if(found.begin(), found.end(), [&](const auto* w) { return w->word.en == chosen_; });
   if (at == found.end()) return;
-  const auto to = std::clamp<std::ptrdiff_t>(at - found.begin() + by, 0, static_cast<std::ptrdiff_t>(found.size()) - 1);
+  const auto to =
+      std::clamp<std::ptrdiff_t>(at - found.begin() + by, 0, static_cast<std::ptrdiff_t>(found.size()) - 1);
   chosen_ = found[static_cast<std::size_t>(to)]->word.en;
   constexpr float kShown = 12;
   scroll_ = std::clamp(scroll_, static_cast<float>(to) - kShown + 1, static_cast<float>(to));
@@ -124,7 +134,8 @@ void GlossaryPanel::draw_list(View& view, Rect box, const std::vector<const Glos
     const Hit hit = view.ui.hit("glossary.word." + std::to_string(i), row, {.focusable = false});
     const bool on = word.word.en == chosen_;
     if (on || hit.hovered) c.rect(row.inset(0, 1), {.fill = on ? t.raised : t.card, .radius = 6});
-    c.text({row.x + 10, row.center().y}, fit(c.fonts(), word.word.in(korean()), row.w - 20, 15, on ? Face::Bold : Face::Regular),
+    c.text({row.x + 10, row.center().y},
+           fit(c.fonts(), word.word.in(korean()), row.w - 20, 15, on ? Face::Bold : Face::Regular),
            {.size = 15, .color = on ? t.t1 : t.t2, .face = on ? Face::Bold : Face::Regular});
     if (hit.clicked) chosen_ = word.word.en;
   }
@@ -145,7 +156,8 @@ void GlossaryPanel::draw_word(View& view, Rect box, const GlossaryWord& word, co
     c.text({box.x, y}, other, {.size = 15, .color = t.t3});
     y += 30;
   }
-  y = parts::paragraph(c, {box.x, y + 8}, box.w, word.text.in(korean()), {.size = 18, .line_height = 1.55f, .color = t.t1});
+  y = parts::paragraph(c, {box.x, y + 8}, box.w, word.text.in(korean()),
+                       {.size = 18, .line_height = 1.55f, .color = t.t1});
   const std::string way = way_to(word, lessons);
   const bool there = !way.empty();
   const Rect button{box.x, std::max(y + 14, box.bottom() - 88), std::min(box.w, 300.0f), 46};

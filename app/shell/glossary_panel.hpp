@@ -1,5 +1,5 @@
-// The glossary over the window: search at the top left, words below it, the chosen one at the right with the way to
-// the place that shows it. A popup of Ui: Esc or a click outside closes it.
+// The glossary over the window: search at the top left, words below it, the chosen one at the right with the
+// way to the place that shows it. A popup of Ui: Esc or a click outside closes it.
 #pragma once
 
 #include <string>

@@ -55,6 +55,7 @@ struct LessonStep {
   std::vector<std::string>
       highlight;  // "rank:2", "chunk:1", "link:0-1", "goal", "dial", "log", "transport", "shape" …
   std::optional<Question> question;
+  std::vector<std::string> cover;  // named as in highlight: hidden while the question is open
   std::vector<Condition> until;  // all must hold; empty = the reader goes on when ready
   LocalText task;                // what to do so that `until` comes true; required with it
   std::optional<RealStackCard> card;

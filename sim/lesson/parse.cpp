@@ -179,7 +179,10 @@ bool has_number(std::string_view at, std::string_view prefix) {
 }
 
 /// Places that belong to a scene and not to a trace; "+" joins several.
-constexpr std::array<std::string_view, 4> kOwnPlaces{"flat", "pictures", "model", "linear"};
+constexpr std::array<std::string_view, 20> kOwnPlaces{
+    "flat",       "pictures",    "model", "linear",                                            // tensor
+    "nccl",       "detail",      "gloo",  "mpi",   "all",       "half", "absent",              // same-shape
+    "other_count", "tail",       "same_count", "same_width", "other_width", "op", "order", "skip", "construction"};
 
 bool is_own_place(std::string_view at) {
   while (true) {
@@ -187,7 +190,7 @@ bool is_own_place(std::string_view at) {
     const std::string_view word = at.substr(0, plus);
     const bool shape = word.starts_with("shape:") && word.size() > 6 &&
                        word.find_first_not_of("0123456789x", 6) == std::string_view::npos;
-    if (!shape && !has_number(word, "rung:") && std::find(kOwnPlaces.begin(), kOwnPlaces.end(), word) == kOwnPlaces.end())
+    if (!shape && !has_number(word, "rung:") && !has_number(word, "part:") && std::find(kOwnPlaces.begin(), kOwnPlaces.end(), word) == kOwnPlaces.end())
       return false;
     if (plus == std::string_view::npos) return true;
     at.remove_prefix(plus + 1);
@@ -198,31 +201,32 @@ void check_place(Reader& reader, const toml::table& table, const std::string& at
   if (at.empty() || is_time_place(at) || is_own_place(at)) return;
   reader.fail(*table.get("at"), "not a place", at,
               "start, end, ring:N, step:N, event:N, a duration such as 30ms; tensor scene: rung:N, shape:2x3, flat, pictures, "
-              "model, linear");
+              "model, linear; same-shape scene: part:N, all, half, absent, or a row and a library such as "
+              "other_count+nccl");
 }
 
 constexpr std::array<std::string_view, 16> kHighlights{
     "rank",   "chunk", "link",      "element", "goal",    "dial", "log",  "now",
     "legend", "edit",  "transport", "shape",   "strides", "bits", "loss", "weights"};
 
-void check_highlights(Reader& reader, const toml::table& table, LessonStep& step) {
-  const toml::node* node = table.get("highlight");
+void read_places(Reader& reader, const toml::table& table, std::string_view key, std::vector<std::string>& out) {
+  const toml::node* node = table.get(key);
   if (node == nullptr) return;
   const toml::array* list = node->as_array();
-  if (list == nullptr) return reader.fail(*node, "must be a list of strings", "highlight");
+  if (list == nullptr) return reader.fail(*node, "must be a list of strings", std::string(key));
   for (const toml::node& item : *list) {
     const std::string name = item.value_exact<std::string>().value_or("");
     const std::string head = name.substr(0, name.find(':'));
     if (std::find(kHighlights.begin(), kHighlights.end(), head) == kHighlights.end())
       return reader.fail(
-          item, "unknown highlight", name,
+          item, "unknown place", name,
           join_words(Names(kHighlights.begin(), kHighlights.end())) + " (rank:N, chunk:N, link:A-B)");
-    step.highlight.push_back(name);
+    out.push_back(name);
   }
 }
 
 LessonStep read_step(Reader& reader, const toml::table& table) {
-  reader.only(table, {"text", "scene", "scenario", "at", "highlight", "question", "until", "task", "card"});
+  reader.only(table, {"text", "scene", "scenario", "at", "highlight", "cover", "question", "until", "task", "card"});
   LessonStep step;
   step.line = static_cast<int>(table.source().begin.line);
   step.text = reader.text(table, "text", true);
@@ -232,13 +236,16 @@ LessonStep read_step(Reader& reader, const toml::table& table) {
     reader.fail(*table.get("scenario"), "a scenario of a lesson lies in assets/scenarios", step.scenario);
   step.at = reader.string(table, "at");
   check_place(reader, table, step.at);
-  check_highlights(reader, table, step);
+  read_places(reader, table, "highlight", step.highlight);
+  read_places(reader, table, "cover", step.cover);
   if (const toml::node* node = table.get("question")) {
     if (const toml::table* question = node->as_table()) {
       step.question = read_question(reader, *question);
     } else {
       reader.fail(*node, "must be a table", "question");
     }
+  } else if (const toml::node* cover = table.get("cover")) {
+    reader.fail(*cover, "cover hides what a question asks for", "cover", {}, "add a question");
   }
   for (const toml::table* condition : reader.tables(table, "until"))
     step.until.push_back(read_condition(reader, *condition));

@@ -162,7 +162,8 @@ TEST_F(Desk, AStepBackSetsItsPlaceUpAnew) {
   session.lessons.start(session, "a", 0);
   session.lessons.answer(1);
   session.lessons.go(session, 1);
-  session.apply(action::EditScenario{"op", [](sim::Scenario& s) { s.collective.op = sim::ReduceOp::Max; }, {}});
+  session.apply(
+      action::EditScenario{"op", [](sim::Scenario& s) { s.collective.op = sim::ReduceOp::Max; }, {}});
   session.finish_simulation();
   session.lessons.go(session, -1);
   EXPECT_EQ(session.scenario()->collective.op, sim::ReduceOp::SumThenDivide);
@@ -170,7 +171,8 @@ TEST_F(Desk, AStepBackSetsItsPlaceUpAnew) {
 }
 
 TEST_F(Desk, AScenarioThatIsMissingIsSaidAtTheStep) {
-  write("b.toml", "id = \"b\"\ntitle = { en = \"B\" }\n[[step]]\ntext = { en = \"t\" }\nscenario = \"no-such.toml\"\n");
+  write("b.toml",
+        "id = \"b\"\ntitle = { en = \"B\" }\n[[step]]\ntext = { en = \"t\" }\nscenario = \"no-such.toml\"\n");
   Session session;
   open(session);
   session.lessons.start(session, "b", 0);
@@ -180,7 +182,8 @@ TEST_F(Desk, AScenarioThatIsMissingIsSaidAtTheStep) {
 
 TEST_F(Desk, AMomentThatIsNotThereIsSaid) {
   write("b.toml",
-        "id = \"b\"\ntitle = { en = \"B\" }\n[[step]]\ntext = { en = \"t\" }\nscenario = \"four-gpus.toml\"\nat = "
+        "id = \"b\"\ntitle = { en = \"B\" }\n[[step]]\ntext = { en = \"t\" }\nscenario = "
+        "\"four-gpus.toml\"\nat = "
         "\"ring:99\"\n");
   Session session;
   open(session);
@@ -230,7 +233,8 @@ TEST_F(Desk, ANewFileAppearsAndAMistakeIsKeptWithItsPlace) {
   session.lessons.start(session, "a", 1);
   EXPECT_FALSE(session.lessons.refresh()) << "nothing changed";
   write("c.toml", "id = \"c\"\norder = 2\ntitle = { en = \"C\" }\n[[step]]\ntext = { en = \"t\" }\n");
-  write("d.toml", "id = \"d\"\ntitle = { en = \"D\" }\n[[step]]\ntext = { en = \"t\" }\nscene = \"allredcue\"\n");
+  write("d.toml",
+        "id = \"d\"\ntitle = { en = \"D\" }\n[[step]]\ntext = { en = \"t\" }\nscene = \"allredcue\"\n");
   EXPECT_TRUE(session.lessons.refresh());
   const auto& files = session.lessons.library().files();
   ASSERT_EQ(files.size(), 3u);
@@ -307,7 +311,8 @@ TEST(Words, AreFoundInBothLanguages) {
   EXPECT_EQ(names(glossary.search("CHUNK")).find("chunk"), 0u);
   EXPECT_TRUE(glossary.search("zzzz").empty());
   EXPECT_EQ(glossary.search("").size(), glossary.words.size());
-  EXPECT_NE(names(glossary.in_text("Ranks wait in AllReduce.", 5)).find("rank "), std::string::npos) << "a plural";
+  EXPECT_NE(names(glossary.in_text("Ranks wait in AllReduce.", 5)).find("rank "), std::string::npos)
+      << "a plural";
   EXPECT_NE(names(glossary.in_text("청크를 보냅니다.", 5)).find("chunk"), std::string::npos) << "a particle";
   EXPECT_EQ(names(glossary.in_text("He shopped.", 5)), "") << "op is not inside shopped";
 }
@@ -316,8 +321,8 @@ TEST(Words, AMistakeHasItsPlace) {
   const auto wrong = parse_glossary("[[word]]\nword = { en = \"a\", ko = \"b\" }\ntexxt = 3\n", "g.toml");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().line, 3);
-  const auto nowhere =
-      parse_glossary("[[word]]\nword = { en = \"a\", ko = \"b\" }\ntext = { en = \"a\", ko = \"b\" }\n", "g.toml");
+  const auto nowhere = parse_glossary(
+      "[[word]]\nword = { en = \"a\", ko = \"b\" }\ntext = { en = \"a\", ko = \"b\" }\n", "g.toml");
   ASSERT_FALSE(nowhere);
   EXPECT_NE(nowhere.error().message().find("leads to one place"), std::string::npos);
 }

@@ -1,5 +1,5 @@
-// The lesson page in the window: every step of every shipped lesson fits, asked and answered, in both languages; what
-// the keys do; what is covered; home's path; the glossary.
+// The lesson page in the window: every step of every shipped lesson fits, asked and answered, in both
+// languages; what the keys do; what is covered; home's path; the glossary.
 #include <cstdlib>
 
 #include "tests/gui/harness.hpp"
@@ -32,7 +32,8 @@ TEST_P(EveryStep, FitsAskedAnsweredAndDone) {
       EXPECT_EQ(desk.problem(), "") << where;
       EXPECT_EQ(h.problems(), "") << where;
       if (desk.question_open()) {
-        desk.answer(static_cast<int>((desk.step()->question->answer + 1) % desk.step()->question->choices.size()));
+        desk.answer(
+            static_cast<int>((desk.step()->question->answer + 1) % desk.step()->question->choices.size()));
         h.frames(3);
         EXPECT_EQ(h.problems(), "") << where << ", answered";
       }
