@@ -109,7 +109,9 @@ Value of_frame(const Condition& condition, const LessonWorld& world) {
   if (fact == "poisoned_ranks") return number(frame.counts().poisoned);
   if (fact == "waiting_ranks") return number(count_status(frame, {RankStatus::Waiting, RankStatus::Stalled}));
   if (fact == "dead_ranks") return number(count_status(frame, {RankStatus::Dead}));
-  if (fact == "timed_out_ranks") return number(count_status(frame, {RankStatus::TimedOut}));
+  if (fact == "timed_out_ranks")  // also those that have ended because of it
+    return number(static_cast<double>(std::count_if(frame.ranks.begin(), frame.ranks.end(),
+                                                    [](const RankFrame& r) { return r.watchdog_expired; })));
   if (fact == "value" && world.trace != nullptr) return value_in_place(condition, world);
   if (fact == "loss") {
     const RankFrame* rank = rank_frame(frame, condition.rank);

@@ -40,6 +40,7 @@ struct RankFrame {
   bool in_phase = false;
   bool poisoned = false;  // NaN known in its numbers
   bool by_signal = false;
+  bool watchdog_expired = false;  // whatever came after it
   bool needs_chunk = false;  // inside a collective, and what it has to receive next is not there
   std::int32_t step = 0;     // training step, 0 before the first
   std::int64_t phase_since = 0;

@@ -263,6 +263,7 @@ void FrameSource::apply(Frame& frame, std::uint32_t index) const {
       frame.last_beat = e.t;
       break;
     case EventType::WatchdogExpired:
+      rank->watchdog_expired = true;
       if (!is_over(*rank)) rank->status = RankStatus::TimedOut;
       break;
     case EventType::CommAbort:
