@@ -160,8 +160,11 @@ void SameShapeScene::draw_odd_card(View& view, Rect box) {
               : share == 50                 ? tr("same.odd.half")
                                             : tr("same.odd.share", {std::to_string(share)});
       const std::int64_t a = all.count(), b = odd.count();
-      note = (o.tile > 1 ? tr("same.odd.tile", {sim::with_commas(o.tile)}) + " " : std::string()) +
-             tr("same.odd.counts", {sim::with_commas(a), sim::with_commas(b)});
+      note = tr("same.odd.counts", {sim::with_commas(a), sim::with_commas(b)});
+      if (o.tile > 1) {
+        const std::string both = tr("same.odd.tile", {sim::with_commas(o.tile)}) + " " + note;
+        if (c.width(both, 14) <= box.w - 32) note = both;
+      }
       // Counted through, the first number of the odd rank that lies outside the others' columns meets another
       // place.
       const std::int64_t at = all.extents.empty() ? 0 : all.extents.back();
@@ -233,6 +236,8 @@ void SameShapeScene::draw_overlay(View& view, Rect box, const sim::Shape& all, c
   const float tile = std::min({box.h > 260 ? 52.0f : 32.0f, (box.h - kHead) / static_cast<float>(rows),
                                (box.w - kBetween) / static_cast<float>(o.all_columns + o.odd_columns)});
   const float w = tile * static_cast<float>(o.all_columns + o.odd_columns) + kBetween;
+  box.y +=
+      std::max(0.0f, (box.h - kHead - tile * static_cast<float>(rows)) / 2);  // in the middle of the card
   const Vec2 left{box.x + (box.w - w) / 2, box.y + kHead};
   const Vec2 apart{left.x + tile * static_cast<float>(o.all_columns) + kBetween, left.y};
   const Vec2 right = lerp(apart, {left.x + tile * .22f, left.y + tile * .22f}, phase);
@@ -319,7 +324,8 @@ void SameShapeScene::draw_tail(Canvas& c, Rect box) const {
       } else {
         c.rect(r, {.fill = mix(t.card, t.rank(odd ? 0 : 1), .85f), .radius = 4});
       }
-      if (odd)
+      const bool named = c.width(sim::with_commas(end), 13) + 4 < pitch || i == kShown - kMore;
+      if (odd && named)
         c.text({r.center().x, box.y + 10}, sim::with_commas(end - kShown + i),
                {.size = 13, .color = more ? t.stall_text : t.t3, .align = Align::Center});
     }

@@ -33,7 +33,9 @@ void SameShapeScene::inspector(View& view) {
   places_["now"] = box;
   const float w = box.w - 2 * kPad;
   const bool paper = part_ == kPaperPart;
-  const std::string key(paper        ? paper_ == Paper::Absent ? "paper_absent" : "paper"
+  const std::string key(paper        ? paper_ == Paper::All      ? "paper_all"
+                                       : paper_ == Paper::Absent ? "paper_absent"
+                                                                 : "paper"
                         : part_ == 0 ? "none"
                                      : to_word(row_));
   float y = heading(c, box, box.y + 22, tr("same.card.lesson"));

@@ -36,6 +36,12 @@ void sheet(Canvas& c, Rect box, Color ink, int numbers, int alone_from, bool pap
   }
 }
 
+/// A sheet between its seat and the table.
+struct Flight {
+  Rect box;
+  int rank = 0, numbers = 0;
+};
+
 }  // namespace
 
 void SameShapeScene::draw_paper(View& view, Rect box) {
@@ -54,6 +60,7 @@ void SameShapeScene::draw_paper(View& view, Rect box) {
   const float top = box.y + 118, table = top + h + area * .14f;
   const Rect sum{box.x + box.w / 2 - w / 2, table, w, h};
   const float moment = static_cast<float>(paper_share_) * 4;
+  std::vector<Flight> flights;  // drawn last: they lie on top of the table
   for (int r = 0; r < n; ++r) {
     const Rect seat{box.x + gap + (w + gap) * static_cast<float>(r), top, w, h};
     const bool odd = r == kOdd && paper_ != Paper::All;
@@ -78,11 +85,16 @@ void SameShapeScene::draw_paper(View& view, Rect box) {
       c.glyph(Glyph::Check, seat.center(), 22, t.t3, 2.5f);
       continue;
     }
-    Rect at = seat;
-    const bool goes = moves && (paper_ == Paper::All || r < 2 || half);
-    if (goes) at = {seat.x + (sum.x - seat.x) * flying, seat.y + (sum.y - seat.y) * flying, w, h};
-    if (half && story.stuck_at >= 0) at = seat;
-    sheet(c, at, t.rank(r), numbers, PaperStory::kNumbers, true);
+    // The short sheet goes to the table, does not fit, and comes back.
+    float way = moves && (paper_ == Paper::All || r < 2 || half) ? flying : 0;
+    if (half && story.stuck_at >= 0)
+      way = still_ ? 0 : 1 - ease((static_cast<float>(paper_share_) - .75f) / .2f);
+    if (way > 0) {
+      flights.push_back(
+          {{seat.x + (sum.x - seat.x) * way, seat.y + (sum.y - seat.y) * way, w, h}, r, numbers});
+      continue;
+    }
+    sheet(c, seat, t.rank(r), numbers, PaperStory::kNumbers, true);
     if (half)
       c.text({seat.center().x, seat.y + h * .75f}, "50",
              {.size = 26, .color = t.stall_text, .face = Face::Bold, .align = Align::Center});
@@ -98,6 +110,7 @@ void SameShapeScene::draw_paper(View& view, Rect box) {
   const bool any = story.added > 0;
   sheet(c, sum, t.t1, any ? PaperStory::kNumbers : 0,
         story.stuck_at >= 0 ? story.stuck_at : PaperStory::kNumbers, any);
+  for (const Flight& f : flights) sheet(c, f.box, t.rank(f.rank), f.numbers, PaperStory::kNumbers, true);
   c.text({sum.x - 22, sum.center().y - 12}, tr("same.paper.sum"),
          {.size = 16, .color = t.t2, .align = Align::Right});
   c.text({sum.x - 22, sum.center().y + 12},

@@ -257,7 +257,21 @@ void SameShapeScene::draw(View& view) {
     draw_parts(view, {s.x, s.bottom() - kBeatBarHeight, s.w, kBeatBarHeight});
     s.h -= kBeatBarHeight;
   }
-  const float m = s.w > 1100 ? 32 : 24, gap = 14;
+  const float gap = 14;
+  if (view.ctx.presenter) {  // large, and the cards only
+    const float k = part_ == kPaperPart ? 1.4f : 1.75f;
+    const Rect large = Rect{0, 0, s.w / k, s.h / k}.inset(16, 12);
+    view.canvas.push_figure({s.x, s.y}, k);
+    if (part_ == kPaperPart) {
+      draw_paper(view, large);
+    } else {
+      const float half = (large.w - gap) / 2;
+      draw_equal_card(view, {large.x, large.y, half, large.h});
+      draw_odd_card(view, {large.x + half + gap, large.y, half, large.h});
+    }
+    return view.canvas.pop_figure();
+  }
+  const float m = s.w > 1100 ? 32 : 24;
   const Rect in = s.inset(m, s.h > 700 ? 24 : 14);
   if (part_ == kPaperPart) return draw_paper(view, in);
   const float table = std::min(

@@ -12,6 +12,7 @@
 namespace ringside::app {
 namespace {
 
+constexpr float kPresenterScale = 1.75f;
 constexpr double kBeatSeconds = 3.0;   // a rung while it plays by itself
 constexpr double kMoveSeconds = 0.75;  // from one shape to the next
 constexpr double kFlatSeconds = 1.8;   // from the box into the row, number after number
@@ -57,20 +58,22 @@ void TensorScene::go_to_rung(int rung) {
 
 TensorScene::Boxes TensorScene::boxes_for(Rect s, bool presenter) const {
   Boxes out;
-  const float m = 32, w = s.w - 2 * m;
+  const float m = presenter ? 20 : 32, w = s.w - 2 * m;
   const bool tall = s.h > 800;
   float y = s.y + (tall ? 14.0f : 0.0f);
-  out.header = {s.x + m, y, w, 84};
-  y += 84;
+  const bool brief = presenter && page_ != Page::Model;
+  const float head = brief ? 12 : 84, code = brief ? 38 : 66;
+  out.header = {s.x + m, y, w, head};
+  y += head;
   float bottom = s.bottom();
   if (!presenter) {
     out.ladder = {s.x, bottom - kBeatBarHeight, s.w, kBeatBarHeight};
     bottom -= kBeatBarHeight + (tall ? 24.0f : 14.0f);
   } else {
-    bottom -= 20;
+    bottom -= brief ? 10 : 20;
   }
-  out.code = {s.x + m, bottom - 66, w, 66};
-  bottom -= 66 + (tall ? 20.0f : 8.0f);
+  out.code = {s.x + m, bottom - code, w, code};
+  bottom -= code + (tall ? 20.0f : 8.0f);
   out.shape = {s.x + m, bottom - 82, w, 82};
   bottom -= 82;
   out.figure = {s.x + m, y, w, bottom - y};
@@ -101,9 +104,12 @@ void TensorScene::prepare(const SceneContext& ctx) {
 
 void TensorScene::take_new_layout(const SceneContext& ctx) {
   // The boxes are relative to the stage's corner; draw() moves them there.
-  const Rect stage{0, 0, ctx.stage.x, ctx.stage.y};
+  // For a projector everything is larger, and less: the figure, the shape, one line of Python.
+  scale_ = ctx.presenter && page_ != Page::Model ? kPresenterScale : 1;
+  const Rect stage{0, 0, ctx.stage.x / scale_, ctx.stage.y / scale_};
+  const Vec2 size{stage.w, stage.h};
   const bool same = laid_out_version_ == model_.version() && laid_out_view_ == view() &&
-                    laid_out_for_ == ctx.stage && laid_out_selected_ == model_.selected();
+                    laid_out_for_ == size && laid_out_selected_ == model_.selected();
   if (same) return;
   boxes_ = boxes_for(stage, ctx.presenter);
   const TensorLayout* held = drag_ ? &drag_->held : nullptr;
@@ -113,7 +119,7 @@ void TensorScene::take_new_layout(const SceneContext& ctx) {
                                            : 80.0f) *
                      (boxes_.figure.h > 420 ? 1.3f : 1.0f);
   TensorLayout next = lay_out(model_, view(), boxes_.figure, most, held);
-  const bool moves = laid_out_view_ && laid_out_for_ == ctx.stage &&
+  const bool moves = laid_out_view_ && laid_out_for_ == size &&
                      (laid_out_version_ != model_.version() || laid_out_view_ != view() ||
                       laid_out_selected_ != model_.selected());
   std::map<Index, Moving> moving;
@@ -132,7 +138,7 @@ void TensorScene::take_new_layout(const SceneContext& ctx) {
       } else {
         const auto parent = now.find(nearest_in(laid_out_shape_, key));
         if (parent != now.end()) m.from = parent->second.first;
-        m.alpha_from = 0;
+        m.alpha_from = parent != now.end() ? .3f : 0.0f;  // it slides out of its neighbour
       }
       anything = anything || m.from != m.to || m.alpha_from != 1;
     }
@@ -152,7 +158,7 @@ void TensorScene::take_new_layout(const SceneContext& ctx) {
   moved_at_ = !anything ? before : drag_ ? now_ - kMoveSeconds * .6 : now_;
   laid_out_version_ = model_.version();
   laid_out_view_ = view();
-  laid_out_for_ = ctx.stage;
+  laid_out_for_ = size;
   laid_out_selected_ = model_.selected();
   laid_out_shape_ = model_.shape();
   low_ = high_ = layout_.cells.empty() ? 0 : sim::to_double(model_.stored(layout_.cells.front().index));
@@ -324,15 +330,18 @@ void TensorScene::draw(View& view) {
   if (playing_) view.ui.wake_in(std::max(0.01, kBeatSeconds - (now_ - beat_since_)));
   if (motion_ < 1) view.ui.keep_moving();
   const Vec2 corner{view.box.x, view.box.y};
+  const auto at = [&](Rect r) {
+    return Rect{corner.x + r.x * scale_, corner.y + r.y * scale_, r.w * scale_, r.h * scale_};
+  };
   places_.clear();
   if (page_ != Page::Model) {
-    places_["shape"] = boxes_.shape.moved(corner);
-    places_["goal"] = boxes_.figure.moved(corner);
-    if (page_ == Page::Flat) places_["strides"] = boxes_.figure.moved(corner);
+    places_["shape"] = at(boxes_.shape);
+    places_["goal"] = at(boxes_.figure);
+    if (page_ == Page::Flat) places_["strides"] = at(boxes_.figure);
   }
-  places_["transport"] = boxes_.ladder.moved(corner);
-  view.canvas.push_figure(corner, 1);
-  draw_header(view, boxes_.header);
+  places_["transport"] = at(boxes_.ladder);
+  view.canvas.push_figure(corner, scale_);
+  if (scale_ == 1) draw_header(view, boxes_.header);
   if (page_ == Page::Model) {
     const float top = boxes_.figure.y;
     draw_model(view, {boxes_.figure.x, top, boxes_.figure.w, boxes_.code.bottom() - top});
@@ -407,8 +416,9 @@ void TensorScene::draw_code(View& view, Rect box) {
   const float room = box.w - 32 - 44;
   std::string first = text.make.substr(0, text.make.find('\n'));
   if (first.size() < text.make.size()) first += " …";
-  c.text({box.x + 16, box.y + 21}, fit(c.fonts(), first, room, 16, Face::Mono),
+  c.text({box.x + 16, box.y + (box.h < 60 ? box.h / 2 : 21)}, fit(c.fonts(), first, room, 16, Face::Mono),
          {.size = 16, .face = Face::Mono});
+  if (box.h < 60) return;
   float x = box.x + 16;
   const auto pair = [&](const std::string& ask, const std::string& answer) {
     const float w = c.width(ask, 15, Face::Mono) + 34 + c.width(answer, 15, Face::Mono);

@@ -26,8 +26,8 @@ class TensorScene final : public Scene {
   std::string title(const SceneContext& ctx) const override;
   std::string facts(const SceneContext& ctx) const override;
   std::optional<float> progress() const override;
-  /// "rung:1" (scalar) … "rung:6", "shape:3x4", "flat", "pictures", "model" and "linear"; joined with "+" they hold
-  /// together.
+  /// "rung:1" (scalar) … "rung:6", "shape:3x4", "flat", "pictures", "model" and "linear"; joined with "+"
+  /// they hold together.
   std::string place() const override;
   bool go_to(std::string_view place) override;
   bool undo_own(bool redo) override { return redo ? model_.redo() : model_.undo(); }
@@ -99,6 +99,7 @@ class TensorScene final : public Scene {
   std::map<Index, Moving> moving_;  // by index, innermost first
   double moved_at_ = -1e9;
   float motion_ = 1;
+  float scale_ = 1;            // of the whole stage: a projector wants it large
   bool still_ = true;          // nothing is animated: --render, reduced motion
   double low_ = 0, high_ = 1;  // of the shown numbers, for pictures
 

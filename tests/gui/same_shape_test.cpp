@@ -109,5 +109,21 @@ TEST(SameShapeStates, FitInBothLanguagesAndAllSizes) {
     }
 }
 
+TEST(SameShapeStates, FitForAPresenter) {
+  for (const Lang lang : {Lang::En, Lang::Ko}) {
+    Harness h({.lang = lang, .theme = ThemeChoice::Light});
+    h.app->settings().reduced_motion = true;
+    h.app->shell().presenter = true;
+    h.session().scene_id = "same-shape";
+    auto& scene = dynamic_cast<SameShapeScene&>(h.app->shell().scene("same-shape"));
+    for (const char* place : {"part:1", "other_count", "tail", "same_count", "same_width", "op", "order",
+                              "skip", "construction+nccl", "all", "half", "absent"}) {
+      ASSERT_TRUE(scene.go_to(place));
+      h.frames(3);
+      EXPECT_EQ(h.problems(), "") << to_word(lang) << " " << place;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ringside::app::test

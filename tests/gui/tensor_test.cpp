@@ -218,5 +218,25 @@ TEST(TensorStates, FitInBothLanguagesAndAllSizes) {
     }
 }
 
+TEST(TensorStates, FitForAPresenter) {
+  for (const Lang lang : {Lang::En, Lang::Ko}) {
+    Harness h({.lang = lang, .theme = ThemeChoice::Light});
+    h.app->settings().reduced_motion = true;
+    h.app->shell().presenter = true;
+    h.session().scene_id = "tensor";
+    auto& scene = dynamic_cast<TensorScene&>(h.app->shell().scene("tensor"));
+    for (const char* place : {"rung:1", "rung:2", "rung:3", "rung:4", "rung:5", "rung:6", "rung:4+flat",
+                              "rung:4+pictures", "rung:1+model"}) {
+      ASSERT_TRUE(scene.go_to(place));
+      h.frames(3);
+      EXPECT_EQ(h.problems(), "") << to_word(lang) << " " << place;
+    }
+    ASSERT_TRUE(scene.go_to("rung:3"));
+    h.frames(2);
+    h.press(Key::PageDown);  // what a remote sends
+    EXPECT_EQ(scene.model().dims(), 3);
+  }
+}
+
 }  // namespace
 }  // namespace ringside::app::test
