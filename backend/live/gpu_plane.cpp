@@ -239,14 +239,15 @@ class GpuPlane final : public DataPlane {
     return sim::ok();
   }
 
-  /// Waits for the collective, and only then copies: a copy to the host would block behind it.
+  /// Waits for the collective, and only then divides and copies: the first start of a kernel may load it, and
+  /// a copy to the host waits for the stream; both would block behind a collective that hangs.
   sim::Status unload(const PlaneCall& call, bool divide) {
+    if (const auto done = wait("the collective"); !done) return done;
+    if (call.data.empty()) return sim::ok();
     if (divide)
       if (const CudaError code =
               calls_->divide(kernel_type(call.dtype), data_.data, count_of(call), world_size(), stream_))
         return cuda_failed(code, "the divide kernel");
-    if (const auto done = wait("the collective"); !done) return done;
-    if (call.data.empty()) return sim::ok();
     if (const CudaError code = calls_->copy_out(call.data.data(), data_.data, call.data.size(), stream_))
       return cuda_failed(code, "the copy from the GPU");
     return wait("the copy from the GPU");
