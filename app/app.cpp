@@ -125,7 +125,7 @@ void App::apply_actions() {
   pending.swap(actions_);
   for (const Action& action : pending) {
     if (const auto* file = std::get_if<action::OpenFile>(&action)) {
-      drop_files({file->path});
+      open_files({file->path}, file->new_tab);
     } else if (!session_.apply(action)) {
       apply_to_window(action);
     }
@@ -165,6 +165,8 @@ void App::apply_to_window(const Action& action) {
     shell_.help_open = !shell_.help_open;
   } else if (const auto* word = std::get_if<action::ShowGlossary>(&action)) {
     shell_.glossary.open(session_.glossary, word->word);
+  } else if (const auto* target = std::get_if<action::OpenBreakMenu>(&action)) {
+    shell_.break_menu.open(session_, ui_, target->target, target->at);
   } else if (std::holds_alternative<action::ToggleFullScreen>(action)) {
     full_screen_wanted_ = true;
   } else if (const auto* copy = std::get_if<action::CopyText>(&action)) {
@@ -173,11 +175,12 @@ void App::apply_to_window(const Action& action) {
   }
 }
 
-void App::drop_files(const std::vector<std::string>& paths) {
+void App::open_files(const std::vector<std::string>& paths, bool new_tab) {
   if (paths.empty()) return;
   const bool arrays =
       std::all_of(paths.begin(), paths.end(), [](const std::string& p) { return p.ends_with(".npy"); });
-  const sim::Status status = arrays ? session_.open_npy_files(paths) : session_.open_file(paths.front());
+  const sim::Status status =
+      arrays ? session_.open_npy_files(paths, new_tab) : session_.open_file(paths.front(), new_tab);
   if (!status || arrays) return;
   std::error_code error;
   add_recent(settings_, std::filesystem::absolute(paths.front(), error).string());

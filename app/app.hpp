@@ -31,7 +31,10 @@ class App {
   double next_frame_in() const;
   /// Input came: draw a few frames, since hover and focus settle one frame later.
   void expect_input() { settle_frames_ = 3; }
-  void drop_files(const std::vector<std::string>& paths);
+  /// Arrays together, or the first file.
+  void open_files(const std::vector<std::string>& paths, bool new_tab);
+  /// Files that were dropped on the window: beside what is open.
+  void drop_files(const std::vector<std::string>& paths) { open_files(paths, true); }
 
   Session& session() { return session_; }
   Shell& shell() { return shell_; }

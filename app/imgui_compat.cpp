@@ -173,7 +173,8 @@ ImGuiKey to_imgui(Key key) {
       ImGuiKey_Home,   ImGuiKey_End,       ImGuiKey_PageUp,     ImGuiKey_PageDown, ImGuiKey_Enter,
       ImGuiKey_Delete, ImGuiKey_Insert,    ImGuiKey_Tab,        ImGuiKey_Escape,   ImGuiKey_Backspace,
       ImGuiKey_F1,     ImGuiKey_F2,        ImGuiKey_F11,        ImGuiKey_Z,        ImGuiKey_Y,
-      ImGuiKey_C,      ImGuiKey_A};
+      ImGuiKey_C,      ImGuiKey_A,         ImGuiKey_V,          ImGuiKey_S,        ImGuiKey_W,
+      ImGuiKey_Menu};
   return kMap[static_cast<std::size_t>(key)];
 }
 }  // namespace
@@ -208,7 +209,8 @@ namespace {
 // Index into io.KeysDown: with GLFW its key codes, in tests 256 + our own number.
 std::array<int, kKeyCount> g_codes{};
 constexpr std::array<int, kKeyCount> kGlfwCodes = {32,  263, 262, 265, 264, 268, 269, 266, 267, 257, 261,
-                                                   260, 258, 256, 259, 290, 291, 300, 90,  89,  67,  65};
+                                                   260, 258, 256, 259, 290, 291, 300, 90,  89,  67,  65,
+                                                   86,  83,  87,  348};
 constexpr std::array<int, kKeyCount> kNamed = {ImGuiKey_Space,
                                                ImGuiKey_LeftArrow,
                                                ImGuiKey_RightArrow,
@@ -230,7 +232,11 @@ constexpr std::array<int, kKeyCount> kNamed = {ImGuiKey_Space,
                                                ImGuiKey_Z,
                                                ImGuiKey_Y,
                                                ImGuiKey_C,
-                                               ImGuiKey_A};
+                                               ImGuiKey_A,
+                                               ImGuiKey_V,
+                                               -1,
+                                               -1,
+                                               -1};
 }  // namespace
 
 void inject_mouse_position(Vec2 p) {

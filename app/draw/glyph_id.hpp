@@ -65,7 +65,9 @@ enum class Glyph : std::uint8_t {
   Redo,
   Folder,
   Pin,
+  Fork,
+  Share,
 };
-inline constexpr int kGlyphCount = static_cast<int>(Glyph::Pin) + 1;
+inline constexpr int kGlyphCount = static_cast<int>(Glyph::Share) + 1;
 
 }  // namespace ringside::app

@@ -305,6 +305,16 @@ void draw_chrome(const Pen& p, Glyph glyph) {
                {.85f, .65f},
                {-.85f, .65f}});
       break;
+    case Glyph::Fork:  // one way becomes two
+      p.lines({{-.85f, .45f}, {.85f, .45f}});
+      p.lines({{-.45f, .45f}, {.05f, -.5f}, {.85f, -.5f}});
+      p.disc({-.45f, .45f}, .24f);
+      break;
+    case Glyph::Share:
+      p.lines({{0, .3f}, {0, -.85f}});
+      p.lines({{-.4f, -.45f}, {0, -.85f}, {.4f, -.45f}});
+      p.lines({{-.35f, -.1f}, {-.75f, -.1f}, {-.75f, .8f}, {.75f, .8f}, {.75f, -.1f}, {.35f, -.1f}});
+      break;
     case Glyph::Pin:
       p.ring({0, -.35f}, .42f);
       p.lines({{0, .1f}, {0, .85f}});

@@ -174,6 +174,7 @@ void draw_card(const Pen& p, const CardBox& card, FigureAnswer& answer) {
       id, {card.box.x, card.box.y, card.box.w, card.box.h},
       {.focusable = false, .explain = tr("allreduce.explain.rank", {parts::rank_name(card.rank)})});
   if (whole.clicked) answer.clicked_rank = card.rank;
+  if (whole.menu) answer.menu = Selection{.rank = card.rank};
   if (card.header) draw_header(p, card);
   for (std::size_t i = 0; i < card.cells.size(); ++i) {
     if (first) {
@@ -189,6 +190,7 @@ void draw_card(const Pen& p, const CardBox& card, FigureAnswer& answer) {
       answer.clicked_chunk = p.ring.chunks[i];
       answer.clicked_box = c.to_window(card.cells[i].box);
     }
+    if (hit.menu) answer.menu = chunk_selection(p.ring, card.rank, p.ring.chunks[i]);
   }
 }
 

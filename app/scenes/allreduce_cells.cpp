@@ -23,6 +23,14 @@ std::string contributors_text(const RingView& ring, std::uint64_t have) {
 
 }  // namespace
 
+Selection chunk_selection(const RingView& ring, int rank, std::uint32_t chunk) {
+  Selection out;
+  out.rank = rank;
+  out.chunk = chunk;
+  if (chunk < ring.info.chunks.chunks.size()) out.element = ring.info.chunks.chunks[chunk].offset;
+  return out;
+}
+
 std::string cell_sentence(const RingView& ring, int rank, std::size_t shown, bool tensor) {
   const CellView& cell = ring.cell(rank, shown);
   const std::string who = parts::rank_name(rank), chunk = chunk_name(ring.chunks[shown]),

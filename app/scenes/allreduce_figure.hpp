@@ -15,6 +15,7 @@ struct FigureAnswer {
   std::int64_t clicked_chunk = -1;   // with clicked_rank; -1 = the rank itself
   int link_from = -1, link_to = -1;  // a clicked link
   std::optional<Rect> clicked_box;   // of the cell, in the window
+  std::optional<Selection> menu;     // what was right-clicked
   std::optional<bool> tensor, row;   // the toggles
 };
 

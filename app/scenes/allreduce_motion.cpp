@@ -22,7 +22,7 @@ std::string link_name(const Pen& p, int src, int dst) {
 
 /// The areas of a link that can be clicked: its straight pieces, as wide as a finger.
 void hit_link(const Pen& p, const LinkBox& link, FigureAnswer& answer) {
-  if (p.view.ctx.scenario == nullptr || p.view.ctx.presenter) return;
+  if (p.view.ctx.scenario == nullptr) return;
   const sim::LinkSpec spec = p.view.ctx.scenario->cluster.topology.link(link.src, link.dst);
   const std::string from = parts::rank_name(link.src), to = parts::rank_name(link.dst);
   const std::string sentence =
@@ -35,10 +35,14 @@ void hit_link(const Pen& p, const LinkBox& link, FigureAnswer& answer) {
     if (!straight) continue;
     const std::string id = "allreduce.link" + std::to_string(link.src) + "." + std::to_string(link.dst) +
                            "." + std::to_string(i);
-    if (p.view.ui.hit(id, box, {.focusable = false, .explain = sentence}).clicked) {
+    const bool quiet = p.view.ctx.presenter;
+    const Hit hit =
+        p.view.ui.hit(id, box, {.focusable = false, .explain = quiet ? std::string_view() : sentence});
+    if (hit.clicked && !quiet) {
       answer.link_from = link.src;
       answer.link_to = link.dst;
     }
+    if (hit.menu) answer.menu = Selection{.link_from = link.src, .link_to = link.dst};
   }
 }
 

@@ -38,6 +38,8 @@ struct Look {
 Look look_of(const Theme& theme, const CellView& cell);
 bool is_poisoned(const CellView& cell);
 void draw_cell(const Pen& p, const CellBox& box, int rank, std::size_t shown);
+/// A chunk of a rank as what a menu is about: its first element stands for its numbers.
+Selection chunk_selection(const RingView& ring, int rank, std::uint32_t chunk);
 /// What hovering a cell says.
 std::string cell_sentence(const RingView& ring, int rank, std::size_t shown, bool tensor);
 

@@ -107,7 +107,9 @@ class AllReduceScene : public Scene {
     if (answer.tensor) figure_.tensor = *answer.tensor;
     if (answer.row) figure_.row = *answer.row;
     if (answer.tensor || answer.row) view.ui.keep_moving();
-    if (answer.clicked_rank >= 0) {
+    if (answer.menu) {
+      view.emit(action::OpenBreakMenu{*answer.menu, view.ui.mouse()});
+    } else if (answer.clicked_rank >= 0) {
       on_click(view, answer);
     } else if (answer.link_from >= 0) {
       const Selection& old = view.ctx.selection;

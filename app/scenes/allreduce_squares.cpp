@@ -69,6 +69,7 @@ void draw_square(const Pen& p, const CardBox& card, FigureAnswer& answer) {
            tr("allreduce.explain.square",
               {parts::rank_name(card.rank), std::to_string(static_cast<int>(std::lround(r.share * 100)))})});
   if (hit.clicked) answer.clicked_rank = card.rank;
+  if (hit.menu) answer.menu = Selection{.rank = card.rank};
 }
 
 /// The light from the chosen square to its close-up, under everything else.
@@ -122,6 +123,7 @@ void draw_close_up(const Pen& p, FigureAnswer& answer) {
       answer.clicked_chunk = p.ring.chunks[i];
       answer.clicked_box = c.to_window(l.close_up_cells[i].box);
     }
+    if (hit.menu) answer.menu = chunk_selection(p.ring, l.close_up_rank, p.ring.chunks[i]);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/draw/geometry.hpp"
 #include "app/i18n/i18n.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/trace/playhead.hpp"
@@ -62,6 +63,7 @@ struct ShowScene {
 };
 struct OpenFile {
   std::string path;
+  bool new_tab = false;  // false: takes the place of what is open if nothing was changed or forked there
 };
 struct Select {
   Selection selection;
@@ -101,6 +103,39 @@ struct EditScenario {
 };
 struct Undo {};
 struct Redo {};
+// Branches. A fault by hand makes a branch at the playhead; the old future is kept.
+/// The fault strikes at the playhead (its own step, at and at_ns are not looked at). Refused with a notice
+/// where it cannot be: ask Session::break_choices first.
+struct Inject {
+  sim::Fault fault;
+};
+/// A branch without one fault: index into Session::faults(); -1 = the one that the selection is about, else
+/// the latest before the playhead.
+struct RemoveFault {
+  int index = -1;
+};
+struct SwitchBranch {
+  int index = 0;
+};
+/// Shows another branch beside the current one; -1 = ends it.
+struct Compare {
+  int with = -1;
+};
+/// Opens the menu of everything that can be broken on the target. `at`: logical pixels of the window
+/// (view.canvas.to_window of the thing, or the mouse).
+struct OpenBreakMenu {
+  Selection target;
+  Vec2 at;
+};
+/// Stops the simulation that runs in the background; what was on screen stays.
+struct CancelSimulation {};
+// Scenarios that are open.
+struct SwitchTab {
+  int index = 0;
+};
+struct CloseTab {
+  int index = 0;
+};
 /// Anything else that one scene needs of the Session.
 struct Custom {
   std::string what;
@@ -114,7 +149,9 @@ using Action =
                  action::ShowScene, action::OpenFile, action::Select, action::TogglePresenter,
                  action::ToggleInspector, action::ToggleFullScreen, action::ToggleHelp, action::ShowGlossary, action::SetLanguage,
                  action::SetTheme, action::SetUserScale, action::SetReducedMotion, action::ShowNotice,
-                 action::CopyText, action::EditScenario, action::Undo, action::Redo, action::Custom>;
+                 action::CopyText, action::EditScenario, action::Undo, action::Redo, action::Inject,
+                 action::RemoveFault, action::SwitchBranch, action::Compare, action::OpenBreakMenu,
+                 action::CancelSimulation, action::SwitchTab, action::CloseTab, action::Custom>;
 using Actions = std::vector<Action>;
 
 }  // namespace ringside::app

@@ -109,7 +109,8 @@ std::vector<std::string> asset_folders(const std::string& given) {
 std::string find_assets(const std::string& given) {
   for (const std::string& folder : asset_folders(given)) {
     std::error_code error;
-    if (fs::is_regular_file(folder + "/lang/en/window.toml", error)) return fs::canonical(folder, error).string();
+    if (fs::is_regular_file(folder + "/lang/en/window.toml", error))
+      return fs::canonical(folder, error).string();
     if (!given.empty()) return "";  // an explicit folder is not silently replaced
   }
   return "";

@@ -12,8 +12,6 @@
 namespace ringside::app {
 namespace {
 
-constexpr std::size_t kMaxUndo = 200;
-
 std::vector<std::int64_t> ring_step_ends(const sim::Trace& trace) {
   std::vector<std::int64_t> ends;
   for (std::uint32_t coll = 0; coll < trace.collective_count(); ++coll)
@@ -23,25 +21,6 @@ std::vector<std::int64_t> ring_step_ends(const sim::Trace& trace) {
     }
   std::stable_sort(ends.begin(), ends.end());
   return ends;
-}
-
-}  // namespace
-
-namespace {
-
-/// What the file format would refuse, an edit may not do either. Large and foreign values are left out of the
-/// check: they were checked when they were read, and writing them out would take longer than simulating.
-std::optional<sim::Error> problem_of(sim::Scenario scenario, std::string_view name) {
-  constexpr std::int64_t kMostValues = 4'096;
-  const bool listed = scenario.tensor.values == sim::ValueSource::List;
-  if (scenario.tensor.values == sim::ValueSource::File ||
-      (listed && scenario.tensor.shape.count() * scenario.world_size() > kMostValues)) {
-    scenario.tensor.values = sim::ValueSource::Index;
-    scenario.tensor.list.clear();
-  }
-  const auto checked = sim::parse_scenario(sim::to_toml(scenario), name);
-  if (checked) return std::nullopt;
-  return checked.error();
 }
 
 }  // namespace
@@ -83,8 +62,14 @@ double comfortable_speed(const sim::Trace& trace, double seconds) {
   return 10 * power;
 }
 
-Session::Session() = default;
-Session::~Session() = default;
+Session::Session() {
+  documents_.push_back(std::make_unique<Document>());
+  documents_.front()->number = next_number_++;
+}
+
+Session::~Session() {
+  if (running_) running_->stop = true;  // the future waits for the thread
+}
 
 const sim::Trace& Session::trace() const {
   static const sim::Trace kEmpty;
@@ -93,7 +78,16 @@ const sim::Trace& Session::trace() const {
 
 const sim::Frame& Session::frame() {
   static const sim::Frame kEmpty;
-  return frames_ ? frames_->frame_at(playhead_.t) : kEmpty;
+  return frames_ ? frames_->frame_at(front().playhead.t) : kEmpty;
+}
+
+const sim::Scenario* Session::scenario() const {
+  const Branch* branch = front().current();
+  return branch != nullptr && has_trace() ? &branch->scenario : nullptr;
+}
+
+const sim::Simulation* Session::simulation() const {
+  return front().foreign ? nullptr : shown_.get();
 }
 
 // --- opening
@@ -103,8 +97,8 @@ void Session::set_problem(const sim::Error& error, const std::string& path, std:
   problem_ = FileProblem{error, path, std::string(line_of(text, error.line))};
 }
 
-sim::Status Session::open_file(const std::string& path) {
-  if (path.ends_with(".npy")) return open_npy_files({path});
+sim::Status Session::open_file(const std::string& path, bool new_tab) {
+  if (path.ends_with(".npy")) return open_npy_files({path}, new_tab);
   const auto text = read_file(path);
   if (!text) {
     set_problem(text.error(), path, {});
@@ -117,8 +111,7 @@ sim::Status Session::open_file(const std::string& path) {
     return scenario.error();
   }
   problem_.reset();
-  path_ = path;
-  open_scenario(std::move(*scenario), file_stem(path));
+  open(std::move(*scenario), file_stem(path), path, new_tab);
   return sim::ok();
 }
 
@@ -139,7 +132,7 @@ sim::Status Session::retry() {
   return open_file(path);
 }
 
-sim::Status Session::open_npy_files(std::vector<std::string> paths) {
+sim::Status Session::open_npy_files(std::vector<std::string> paths, bool new_tab) {
   std::sort(paths.begin(), paths.end());
   sim::Scenario scenario;
   scenario.title = file_stem(paths.front());
@@ -169,136 +162,69 @@ sim::Status Session::open_npy_files(std::vector<std::string> paths) {
     scenario.tensor.list.push_back(std::make_shared<const sim::Tensor>(std::move(*tensor)));
   }
   problem_.reset();
-  path_ = paths.front();
-  array = {scenario.tensor.list.front(), file_stem(path_) + ".npy", array.serial + 1};
-  open_scenario(std::move(scenario), file_stem(path_));
+  array = {scenario.tensor.list.front(), file_stem(paths.front()) + ".npy", array.serial + 1};
+  open(std::move(scenario), file_stem(paths.front()), paths.front(), new_tab);
   return sim::ok();
 }
 
-void Session::open_scenario(sim::Scenario scenario, std::string name) {
-  name_ = std::move(name);
-  undo_.clear();
-  redo_.clear();
-  last_merge_.clear();
-  selection = {};
+void Session::open_scenario(sim::Scenario scenario, std::string name, bool new_tab) {
+  open(std::move(scenario), std::move(name), {}, new_tab);
+}
+
+void Session::open(sim::Scenario scenario, std::string name, std::string path, bool new_tab) {
+  Wish wish;
+  wish.opens = std::make_unique<Document>();
+  wish.opens->name = std::move(name);
+  wish.opens->path = std::move(path);
+  wish.new_tab = new_tab;
+  wish.scenario = std::move(scenario);
   if (scene_id == "home") scene_id = "allreduce";
-  can_ = {};
-  foreign_.reset();
-  run(std::move(scenario), false);
+  wish.opens->scene_id = scene_id;
+  run(std::move(wish));
 }
 
-void Session::open_trace(std::unique_ptr<sim::Trace> trace, std::string name, Abilities can) {
-  name_ = std::move(name);
-  can_ = can;
-  undo_.clear();
-  redo_.clear();
-  selection = {};
-  scenario_.reset();
-  frames_.reset();
-  simulation_.reset();
-  foreign_ = std::move(trace);
-  playhead_ = {};
-  show(*foreign_);
-  playhead_.speed = comfortable_speed(*foreign_) / 1e9;
+void Session::open_trace(std::unique_ptr<sim::Trace> trace, std::string name, Abilities can, bool new_tab) {
+  auto document = std::make_unique<Document>();
+  document->name = std::move(name);
+  document->can = can;
+  document->scene_id = scene_id;
+  document->playhead.speed = comfortable_speed(*trace) / 1e9;
+  document->foreign = std::move(trace);
+  place_document(std::move(document), new_tab);
 }
 
-// --- simulating
-// --------------------------------------------------------------------------------------------------------
-
-void Session::run(sim::Scenario scenario, bool keep_place) {
-  if (simulating()) {  // the latest wish counts
-    next_job_ = {std::move(scenario), keep_place};
-    return;
-  }
-  if (simulation_cost(scenario) < kBackgroundCost) {
-    auto simulation = std::make_unique<sim::Simulation>(sim::simulate(scenario));
-    take(std::move(simulation), std::move(scenario), keep_place);
-    return;
-  }
-  job_wall_ns_ = 0;
-  job_ = std::async(std::launch::async, [scenario = std::move(scenario), keep_place]() mutable {
-    auto simulation = std::make_unique<sim::Simulation>(sim::simulate(scenario));
-    return Job{std::move(simulation), std::move(scenario), keep_place};
-  });
-}
-
-void Session::take(std::unique_ptr<sim::Simulation> simulation, sim::Scenario scenario, bool keep_place) {
-  const bool keep = keep_place && trace_ != nullptr;
-  const std::int64_t t = keep ? same_place(trace(), playhead_.t, simulation->trace) : 0;
-  frames_.reset();
-  simulation_ = std::move(simulation);
-  scenario_ = std::move(scenario);
-  show(simulation_->trace);
-  if (keep) {
-    playhead_.t = t;
-  } else {
-    playhead_ = {};
-    playhead_.speed = comfortable_speed(trace()) / 1e9;
-  }
-}
-
-void Session::show(const sim::Trace& trace) {
-  trace_ = &trace;
-  frames_ = std::make_unique<sim::FrameSource>(trace);
-  ++generation_;
-}
-
-void Session::finish_simulation() {
-  while (simulating()) {
-    job_.wait();
-    update(0);
-  }
-}
+// --- time
+// --------------------------------------------------------------------------------------------------------------
 
 bool Session::update(std::int64_t wall_ns) {
   bool changed = false;
   if (simulating()) {
     job_wall_ns_ += wall_ns;
     if (job_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
-      Job job = job_.get();
-      take(std::move(job.simulation), std::move(job.scenario), job.keep_place);
-      if (next_job_) {
-        auto next = std::move(*next_job_);
-        next_job_.reset();
-        run(std::move(next.first), next.second);
-      }
+      Made made = job_.get();
+      running_.reset();
+      Wish wish = std::exchange(job_wish_, {});
+      if (made)
+        take(std::move(wish), std::make_shared<const sim::Simulation>(std::move(*made)));
+      else
+        take_cancelled(wish);
+      start_next();
       changed = true;
     }
   }
-  const bool moved = has_trace() && playhead_.advance(wall_ns, end_time());
+  const bool moved = has_trace() && playhead().advance(wall_ns, end_time());
   lessons.hold(*this);
   return moved || changed;
 }
 
+void Session::step(int direction) {
+  sim::Playhead& p = playhead();
+  p.mode = sim::PlayMode::Paused;
+  p.t = direction > 0 ? sim::next_time(trace(), p.unit, p.t) : sim::previous_time(trace(), p.unit, p.t);
+}
+
 // --- actions
 // -----------------------------------------------------------------------------------------------------------
-
-void Session::edit(const action::EditScenario& edit) {
-  if (!scenario_) {
-    if (!can_.can_edit()) notices.push_back({NoticeKind::Warning, tr(can_.edit_why_not)});
-    return;
-  }
-  const sim::Scenario before = next_job_ ? next_job_->first : *scenario_;
-  sim::Scenario changed = before;
-  edit.change(changed);
-  if (const auto problem = problem_of(changed, name_)) {
-    notices.push_back({NoticeKind::Error, sim::escape_for_display(problem->message())});
-    return;
-  }
-  const bool merges = !edit.merge.empty() && edit.merge == last_merge_ && !undo_.empty();
-  if (!merges) undo_.push_back(before);
-  if (undo_.size() > kMaxUndo) undo_.erase(undo_.begin());
-  redo_.clear();
-  last_merge_ = edit.merge;
-  playhead_.mode = sim::PlayMode::Paused;
-  run(std::move(changed), true);
-}
-
-void Session::step(int direction) {
-  playhead_.mode = sim::PlayMode::Paused;
-  playhead_.t = direction > 0 ? sim::next_time(trace(), playhead_.unit, playhead_.t)
-                              : sim::previous_time(trace(), playhead_.unit, playhead_.t);
-}
 
 namespace {
 template <class... F>
@@ -310,99 +236,63 @@ Overloaded(F...) -> Overloaded<F...>;
 }  // namespace
 
 bool Session::apply(const Action& action) {
+  sim::Playhead& p = playhead();
   const auto seek = [&](std::int64_t t) {
-    playhead_.mode = sim::PlayMode::Paused;
-    playhead_.t = std::clamp<std::int64_t>(t, 0, end_time());
+    p.mode = sim::PlayMode::Paused;
+    p.t = std::clamp<std::int64_t>(t, 0, end_time());
   };
-  const auto travel = [&](std::vector<sim::Scenario>& from, std::vector<sim::Scenario>& to) {
-    if (from.empty() || !scenario_ || simulating()) return;
-    to.push_back(*scenario_);
-    sim::Scenario target = std::move(from.back());
-    from.pop_back();
-    last_merge_.clear();
-    run(std::move(target), true);
-  };
-  return std::visit(Overloaded{
-                        [&](const action::TogglePlay&) {
-                          if (playhead_.mode == sim::PlayMode::Playing) {
-                            playhead_.mode = sim::PlayMode::Paused;
-                          } else if (has_trace()) {
-                            if (playhead_.t >= end_time()) playhead_.t = 0;
-                            playhead_.mode = sim::PlayMode::Playing;
-                          }
-                          return true;
-                        },
-                        [&](const action::Pause&) {
-                          playhead_.mode = sim::PlayMode::Paused;
-                          return true;
-                        },
-                        [&](const action::StepBy& a) {
-                          if (has_trace()) step(a.direction);
-                          return true;
-                        },
-                        [&](const action::SeekTo& a) {
-                          seek(a.t);
-                          return true;
-                        },
-                        [&](const action::SeekStart&) {
-                          seek(0);
-                          return true;
-                        },
-                        [&](const action::SeekEnd&) {
-                          seek(end_time());
-                          return true;
-                        },
-                        [&](const action::Follow&) {
-                          playhead_.mode = sim::PlayMode::Follow;
-                          return true;
-                        },
-                        [&](const action::SetSpeed& a) {
-                          playhead_.speed = a.simulated_ns_per_s / 1e9;
-                          return true;
-                        },
-                        [&](const action::SetLoop& a) {
-                          playhead_.loop = a.on;
-                          return true;
-                        },
-                        [&](const action::SetStepUnit& a) {
-                          playhead_.unit = a.unit;
-                          return true;
-                        },
-                        [&](const action::ShowScene& a) {
-                          if (find_scene(a.id) != nullptr) scene_id = a.id;
-                          return true;
-                        },
-                        [&](const action::OpenFile& a) {
-                          static_cast<void>(open_file(a.path));
-                          return true;
-                        },
-                        [&](const action::Select& a) {
-                          selection = a.selection;
-                          return true;
-                        },
-                        [&](const action::ShowNotice& a) {
-                          notices.push_back(a.notice);
-                          return true;
-                        },
-                        [&](const action::EditScenario& a) {
-                          edit(a);
-                          return true;
-                        },
-                        [&](const action::Undo&) {
-                          travel(undo_, redo_);
-                          return true;
-                        },
-                        [&](const action::Redo&) {
-                          travel(redo_, undo_);
-                          return true;
-                        },
-                        [&](const action::Custom& a) {
-                          a.run(*this);
-                          return true;
-                        },
-                        [&](const auto&) { return false; },
-                    },
-                    action);
+  bool mine = true;
+  std::visit(Overloaded{
+                 [&](const action::TogglePlay&) {
+                   if (p.mode == sim::PlayMode::Playing) {
+                     p.mode = sim::PlayMode::Paused;
+                   } else if (has_trace()) {
+                     if (p.t >= end_time()) p.t = 0;
+                     p.mode = sim::PlayMode::Playing;
+                   }
+                 },
+                 [&](const action::Pause&) { p.mode = sim::PlayMode::Paused; },
+                 [&](const action::StepBy& a) {
+                   if (has_trace()) step(a.direction);
+                 },
+                 [&](const action::SeekTo& a) { seek(a.t); },
+                 [&](const action::SeekStart&) { seek(0); },
+                 [&](const action::SeekEnd&) { seek(end_time()); },
+                 [&](const action::Follow&) { p.mode = sim::PlayMode::Follow; },
+                 [&](const action::SetSpeed& a) { p.speed = a.simulated_ns_per_s / 1e9; },
+                 [&](const action::SetLoop& a) { p.loop = a.on; },
+                 [&](const action::SetStepUnit& a) { p.unit = a.unit; },
+                 [&](const action::ShowScene& a) {
+                   if (find_scene(a.id) == nullptr) return;
+                   scene_id = a.id;
+                   for (Wish* wish : {&job_wish_, waiting_.empty() ? nullptr : &waiting_.back()})
+                     if (wish != nullptr && wish->opens) wish->opens->scene_id = a.id;
+                 },
+                 [&](const action::OpenFile& a) { static_cast<void>(open_file(a.path, a.new_tab)); },
+                 [&](const action::Select& a) { selection = a.selection; },
+                 [&](const action::ShowNotice& a) { notices.push_back(a.notice); },
+                 [&](const action::EditScenario& a) { edit(a); },
+                 [&](const action::Undo&) { travel(&Document::undo, &Document::redo); },
+                 [&](const action::Redo&) { travel(&Document::redo, &Document::undo); },
+                 [&](const action::Inject& a) { inject(a.fault); },
+                 [&](const action::RemoveFault& a) { remove_fault(a.index); },
+                 [&](const action::SwitchBranch& a) { switch_branch(a.index); },
+                 [&](const action::Compare& a) { compare(a.with); },
+                 [&](const action::CancelSimulation&) {
+                   for (; !waiting_.empty(); waiting_.pop_back()) {
+                     const Wish wish = std::move(waiting_.back());
+                     waiting_.back() = {};
+                     take_cancelled(wish);
+                   }
+                   if (running_) running_->stop = true;
+                 },
+                 [&](const action::SwitchTab& a) { bring_to_front(a.index); },
+                 [&](const action::CloseTab& a) { close_tab(a.index); },
+                 [&](const action::Custom& a) { a.run(*this); },
+                 [&](const auto&) { mine = false; },
+             },
+             action);
+  return mine;
 }
 
 }  // namespace ringside::app

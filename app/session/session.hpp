@@ -1,8 +1,11 @@
-// What is open and where in time the viewer stands: scenario, simulation, trace, frames, playhead, selection,
-// undo. Actions are applied here, between frames. No ImGui: sessions are tested without a window.
+// What is open and where in time the viewer stands: scenarios with their branches, simulations, traces,
+// frames, playhead, selection, undo. Actions are applied here, between frames. No ImGui: sessions are tested
+// without a window.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <deque>
 #include <future>
 #include <memory>
 #include <optional>
@@ -14,8 +17,11 @@
 #include "app/lesson/glossary.hpp"
 #include "app/scenes/scene.hpp"
 #include "app/session/actions.hpp"
+#include "app/session/breaks.hpp"
+#include "app/session/document.hpp"
 #include "sim/base/result.hpp"
 #include "sim/job/simulate.hpp"
+#include "sim/trace/difference.hpp"
 #include "sim/trace/frame.hpp"
 
 namespace ringside::app {
@@ -27,6 +33,8 @@ struct FileProblem {
   std::string line_text;  // the offending line, if the file could be read
 };
 
+inline constexpr int kMaxTabs = 12, kMaxBranches = 64;
+
 class Session {
  public:
   Session();
@@ -34,14 +42,15 @@ class Session {
 
   // --- opening
   // -------------------------------------------------------------------------------------------------------
-  /// Opens a scenario file, a lesson or .npy files (one a rank). On an error, problem() says what is wrong
-  /// and what was open stays as it was, unless nothing was.
-  sim::Status open_file(const std::string& path);
-  sim::Status open_npy_files(std::vector<std::string> paths);
+  /// Opens a scenario file, a lesson or .npy files (one a rank). On an error, problem() says what is wrong and what was
+  /// open stays as it was, unless nothing was. `new_tab`: beside what is open; else in its place if nothing
+  /// was changed there.
+  sim::Status open_file(const std::string& path, bool new_tab = false);
+  sim::Status open_npy_files(std::vector<std::string> paths, bool new_tab = false);
   /// Simulates a scenario and shows it from the start.
-  void open_scenario(sim::Scenario scenario, std::string name);
+  void open_scenario(sim::Scenario scenario, std::string name, bool new_tab = false);
   /// Shows a trace that was not simulated here (a recording, a live job, logs).
-  void open_trace(std::unique_ptr<sim::Trace> trace, std::string name, Abilities can);
+  void open_trace(std::unique_ptr<sim::Trace> trace, std::string name, Abilities can, bool new_tab = false);
   const std::optional<FileProblem>& problem() const { return problem_; }
   void clear_problem() { problem_.reset(); }
   /// Shows the card of a file that cannot be read, found elsewhere.
@@ -55,20 +64,47 @@ class Session {
   const sim::Trace& trace() const;
   /// The frame at the playhead. Valid until the next call or update.
   const sim::Frame& frame();
-  const sim::Playhead& playhead() const { return playhead_; }
-  sim::Playhead& playhead() { return playhead_; }
+  const sim::Playhead& playhead() const { return front().playhead; }
+  sim::Playhead& playhead() { return front().playhead; }
   std::int64_t end_time() const { return has_trace() ? trace().end_time() : 0; }
-  const sim::Scenario* scenario() const { return scenario_ ? &*scenario_ : nullptr; }
-  const sim::Simulation* simulation() const { return simulation_.get(); }
+  const sim::Scenario* scenario() const;
+  const sim::Simulation* simulation() const;
   /// The same, kept alive for work on another thread; null for a trace that was not simulated here.
-  std::shared_ptr<const sim::Simulation> shared_simulation() const { return simulation_; }
-  const std::string& name() const { return name_; }
-  const std::string& path() const { return path_; }
-  Abilities abilities() const { return can_; }
-  bool can_undo() const { return !undo_.empty(); }
-  bool can_redo() const { return !redo_.empty(); }
+  std::shared_ptr<const sim::Simulation> shared_simulation() const { return front().foreign ? nullptr : shown_; }
+  const std::string& name() const { return front().name; }
+  const std::string& path() const { return front().path; }
+  Abilities abilities() const { return front().can; }
+  bool can_undo() const { return !front().undo.empty(); }
+  bool can_redo() const { return !front().redo.empty(); }
   /// Changes when another trace is shown (scenes drop what they remember of the old one).
   std::uint64_t generation() const { return generation_; }
+
+  // --- branches
+  // ------------------------------------------------------------------------------------------------------
+  /// All branches of what is open, oldest first; empty if it was not simulated here.
+  const std::vector<Branch>& branches() const { return front().branches; }
+  int branch() const { return front().branch; }
+  /// Faults of the branch on screen: the scenario's own, then those by hand.
+  std::vector<sim::Fault> faults() const;
+  /// Why nothing can be forked here, in the person's language; "" if it can.
+  std::string fork_why_not() const;
+  /// What can be broken on the target at the playhead (app/session/breaks.hpp). Not while a frame is in use.
+  std::vector<BreakChoice> break_choices(const Selection& target);
+  /// The branch that is shown beside the one on screen, or -1.
+  int compared() const { return front().compared; }
+  /// Its trace and its frame at the playhead (at its own end if it ends before).
+  const sim::Trace& compared_trace() const;
+  const sim::Frame& compared_frame();
+  /// Where the two part; nothing if they are the same.
+  const std::optional<sim::Difference>& difference() const { return difference_; }
+  /// The simulation beside; null while there is none.
+  const sim::Simulation* compared_simulation() const { return compared_shown_.get(); }
+  std::uint64_t compared_generation() const { return compared_generation_; }
+
+  // --- tabs
+  // ----------------------------------------------------------------------------------------------------------
+  const std::vector<std::unique_ptr<Document>>& documents() const { return documents_; }
+  int tab() const { return front_; }
 
   Selection selection;
   std::string scene_id = "home";
@@ -87,6 +123,8 @@ class Session {
   /// A simulation that takes long runs on its own thread; the old trace stays on screen.
   bool simulating() const { return job_.valid(); }
   std::int64_t simulating_for_ns() const { return job_wall_ns_; }
+  /// How far it is: training steps of the whole, events so far.
+  sim::SimulationProgress simulation_progress() const;
   /// Blocks until no simulation runs (tests, --render).
   void finish_simulation();
   /// Things to tell the person; the shell shows and removes them.
@@ -94,33 +132,72 @@ class Session {
 
  private:
   sim::Status open_lesson(const std::string& path);
-  void run(sim::Scenario scenario, bool keep_place);
-  void take(std::unique_ptr<sim::Simulation> simulation, sim::Scenario scenario, bool keep_place);
-  void show(const sim::Trace& trace);
+  enum class Place : std::uint8_t { Start, SamePlace, SameTime };
+  /// Something to simulate, and where it goes.
+  struct Wish {
+    std::unique_ptr<Document> opens;  // not null: a document to be shown
+    bool new_tab = false;
+    std::uint64_t document = 0;  // else: a branch of this one
+    int branch = 0;
+    sim::Scenario scenario;
+    std::vector<sim::Command> commands;
+    Place place = Place::Start;
+    bool beside = false;          // for comparing: the branch on screen stays
+    std::int64_t forked_at = -1;  // a fault by hand at this time: the person is told if it changed nothing
+    bool undoable = false;        // an edit: a cancelled one takes its step of undo with it
+  };
+  struct Running {  // shared with the thread
+    std::atomic<bool> stop{false};
+    std::atomic<std::int64_t> step{0}, steps{0}, t{0}, events{0};
+  };
+  using Made = std::optional<sim::Simulation>;
+
+  Document& front() { return *documents_[static_cast<std::size_t>(front_)]; }
+  const Document& front() const { return *documents_[static_cast<std::size_t>(front_)]; }
+  Document* find(std::uint64_t number);
+  Branch* current() {
+    return front().branches.empty() ? nullptr : &front().branches[static_cast<std::size_t>(front().branch)];
+  }
+
+  void open(sim::Scenario scenario, std::string name, std::string path, bool new_tab);
+  void run(Wish wish);
+  void take(Wish wish, std::shared_ptr<const sim::Simulation> simulation);
+  void take_cancelled(const Wish& wish);
+  void start_next();
+  /// Makes a document the one on screen, beside or in the place of what is open.
+  void place_document(std::unique_ptr<Document> document, bool new_tab);
+  void bring_to_front(int index);
+  void close_tab(int index);
+  /// The trace of the document in front has changed, or another document is in front.
+  void show();
+  /// What an edit of the branch on screen starts from: a simulation under way counts.
+  Change::Made latest() const;
   void edit(const action::EditScenario& edit);
+  void inject(const sim::Fault& fault);
+  void remove_fault(int index);
+  void fork(sim::Scenario scenario, std::vector<sim::Command> commands, std::int64_t at);
+  void say_if_nothing_changed(const Document& document, int index, std::int64_t t);
+  void switch_branch(int index);
+  void compare(int with);
+  void refresh_comparison();
+  void put_away_traces();
+  void travel(std::vector<Change> Document::*from, std::vector<Change> Document::*to);
   void step(int direction);
   void set_problem(const sim::Error& error, const std::string& path, std::string_view text);
 
-  struct Job {
-    std::unique_ptr<sim::Simulation> simulation;
-    sim::Scenario scenario;
-    bool keep_place = false;
-  };
-
-  std::string name_, path_;
-  std::optional<sim::Scenario> scenario_;
-  std::shared_ptr<const sim::Simulation> simulation_;
-  std::unique_ptr<sim::Trace> foreign_;
+  std::vector<std::unique_ptr<Document>> documents_;
+  int front_ = 0;
+  std::uint64_t next_number_ = 1;
   const sim::Trace* trace_ = nullptr;
-  std::unique_ptr<sim::FrameSource> frames_;
-  sim::Playhead playhead_;
-  Abilities can_;
-  std::vector<sim::Scenario> undo_, redo_;
-  std::string last_merge_;
+  std::unique_ptr<sim::FrameSource> frames_, compared_frames_;
+  std::shared_ptr<const sim::Simulation> shown_, compared_shown_;  // keep what frames_ look at alive
+  std::optional<sim::Difference> difference_;
   std::optional<FileProblem> problem_;
-  std::uint64_t generation_ = 0;
-  std::future<Job> job_;
-  std::optional<std::pair<sim::Scenario, bool>> next_job_;
+  std::uint64_t generation_ = 0, compared_generation_ = 0;
+  std::future<Made> job_;
+  std::shared_ptr<Running> running_;
+  Wish job_wish_;  // of the simulation that runs
+  std::deque<Wish> waiting_;
   std::int64_t job_wall_ns_ = 0;
 };
 

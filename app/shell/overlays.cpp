@@ -74,7 +74,12 @@ void Shell::draw_settings_popup(View& view, const Settings& settings, Rect ancho
       view.emit(action::SetReducedMotion{reduced});
     c.line({left, box.y + 240}, {right, box.y + 240}, t.line);
     c.text({left, box.y + 262}, fmt::format("Ringside {}", RINGSIDE_VERSION), {.size = 14, .color = t.t2});
-    c.text({left, box.y + 286}, fit(c.fonts(), fmt::format("Dear ImGui {} · {}", compat::imgui_version(), file_stem(c.fonts().path(Face::Regular))), right - left, 13), {.size = 13, .color = t.t3});
+    c.text({left, box.y + 286},
+           fit(c.fonts(),
+               fmt::format("Dear ImGui {} · {}", compat::imgui_version(),
+                           file_stem(c.fonts().path(Face::Regular))),
+               right - left, 13),
+           {.size = 13, .color = t.t3});
   });
 }
 

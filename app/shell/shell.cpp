@@ -153,6 +153,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
   View all = view({0, 0, canvas.size().x, canvas.size().y});
   if (!session.problem()) scene.over(all);
   if (session.simulating()) draw_progress(stage, session);
+  break_menu.frame(all);
   draw_notices(stage, session);
   glossary.draw(all, session.glossary, session.lessons);
   if (help_open) draw_help(all);
@@ -239,6 +240,14 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
            {.size = 14, .color = h.hovered ? t.t1 : t.t2, .face = Face::Bold, .align = Align::Center});
     if (h.clicked) view.emit(action::SetLanguage{language() == Lang::En ? Lang::Ko : Lang::En});
   }
+  const SceneEntry* entry = find_scene(shown_scene_);
+  if (entry != nullptr && entry->transport && session.has_trace()) {
+    const std::string why_not = session.fork_why_not();
+    const Vec2 at{next(), y};
+    if (view.ui.icon_button("top.break", at, Glyph::Bolt, 18, why_not.empty() ? tr("break.open") : why_not,
+                            why_not.empty()))
+      view.emit(action::OpenBreakMenu{session.selection, {at.x, box.bottom()}});
+  }
   if (foldable && view.ui.icon_button("top.panel", {next(), y}, Glyph::Panel, 17, tr("top.panel")))
     view.emit(action::ToggleInspector{});
   x += 10;
@@ -300,6 +309,16 @@ void Shell::draw_caption(View& view, const Scene& scene) {
   c.text({box.right() - 28, y}, detail, {.size = 28, .color = t.t2, .align = Align::Right});
 }
 
+Vec2 Shell::place_of_selection(const View& view, const Session& session, const Scene& scene) const {
+  const Selection& chosen = session.selection;
+  std::string name;
+  if (chosen.rank >= 0) name = "rank:" + std::to_string(chosen.rank);
+  const auto places = name.empty() ? std::vector<Rect>() : scene.places(name);
+  const Vec2 origin{view.box.x, view.box.y};
+  if (!places.empty()) return places.front().center() + origin;
+  return {view.box.center().x - 340, view.box.y + 24};
+}
+
 void Shell::handle_keys(View& view, Session& session, Scene& scene) {
   Ui& ui = view.ui;
   if (ui.typing()) return;
@@ -331,6 +350,9 @@ void Shell::handle_keys(View& view, Session& session, Scene& scene) {
     }
   }
   if (timed && session.has_trace() && !session.problem()) {
+    if (pressed(Key::Enter) || pressed(Key::Menu) || pressed(Key::Insert))
+      view.emit(action::OpenBreakMenu{session.selection, place_of_selection(view, session, scene)});
+    if (pressed(Key::Delete)) view.emit(action::RemoveFault{});
     const bool free_arrows = !ui.focused_takes_arrows();
     if (pressed(Key::Space)) view.emit(action::TogglePlay{});
     if (free_arrows && pressed(Key::Left)) view.emit(action::StepBy{-1});

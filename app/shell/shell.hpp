@@ -10,6 +10,7 @@
 #include "app/scenes/scene.hpp"
 #include "app/session/session.hpp"
 #include "app/session/settings.hpp"
+#include "app/shell/break_menu.hpp"
 #include "app/shell/glossary_panel.hpp"
 
 namespace ringside::app {
@@ -44,6 +45,7 @@ class Shell {
   GlossaryPanel glossary;
   bool help_open = false;
   bool presenter = false;
+  BreakMenu break_menu;
   std::string font_notice;  // non-empty: shown until closed (no Korean font)
   /// The scene object on stage; for tests.
   Scene& scene(std::string_view id);
@@ -60,6 +62,7 @@ class Shell {
   void draw_problem(View& view, Session& session);
   void draw_progress(View& view, const Session& session);
   void handle_keys(View& view, Session& session, Scene& scene);
+  Vec2 place_of_selection(const View& view, const Session& session, const Scene& scene) const;
 
   // A timeline walks the whole trace: made again only when something it depends on has changed.
   struct TimelineKey {

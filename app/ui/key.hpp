@@ -5,8 +5,8 @@
 
 namespace ringside::app {
 
-/// Keys by position, never by letter: under a Hangul input mode a letter key is not that letter. Z, Y, C, A
-/// are for Ctrl combinations, by key code.
+/// Keys by position, never by letter: under a Hangul input mode a letter key is not that letter. Z, Y, C, A,
+/// V, S, W are for Ctrl combinations, by key code.
 enum class Key : std::uint8_t {
   Space,
   Left,
@@ -30,7 +30,11 @@ enum class Key : std::uint8_t {
   Y,
   C,
   A,
+  V,
+  S,
+  W,
+  Menu,
 };
-inline constexpr int kKeyCount = 22;
+inline constexpr int kKeyCount = 26;
 
 }  // namespace ringside::app

@@ -37,6 +37,9 @@ void Ui::begin(Canvas& canvas, double now) {
   mouse_pressed_ = io.MouseClicked[0];
   mouse_released_ = io.MouseReleased[0];
   mouse_double_ = io.MouseDoubleClicked[0];
+  mouse_menu_ = io.MouseClicked[1];
+  left_button_ = true;
+  passive_ = 0;
   taken_keys_ = 0;
   moving_ = false;
   next_wake_ = 1e9;
@@ -46,11 +49,11 @@ void Ui::begin(Canvas& canvas, double now) {
   focused_takes_arrows_ = focused_takes_arrows_next_;
   focused_takes_arrows_next_ = false;
   if (any_popup_open()) {
-    const bool outside = mouse_pressed_ && !last_popup_box_.contains(mouse_);
+    const bool outside = (mouse_pressed_ || mouse_menu_) && !last_popup_box_.contains(mouse_);
     if (outside || (!typing() && key(Key::Escape))) {
       take(Key::Escape);
       close_popup();
-      if (outside) mouse_pressed_ = false;
+      if (outside) mouse_pressed_ = mouse_menu_ = false;
     }
   }
   find_hot();
@@ -111,11 +114,16 @@ void Ui::end() {
 
 Hit Ui::hit(std::string_view id, Rect box, const HitStyle& style) {
   const Rect area = canvas_->to_window(grown(box, style.least));
+  if (passive_ > 0) {
+    if (!style.explain.empty()) explain(box, style.explain);
+    return {};
+  }
   areas_.push_back({std::string(id), area, layer_, style.focusable, style.takes_arrows});
   Hit out;
   out.hovered = hot_ == id && (active_.empty() || active_ == id);
   out.mouse = canvas_->from_window(mouse_);
-  if (out.hovered && mouse_pressed_) {
+  out.menu = out.hovered && mouse_menu_;
+  if (out.hovered && mouse_pressed_ && left_button_) {
     active_ = std::string(id);
     out.pressed = true;
     if (style.focusable) focused_ = std::string(id);
@@ -131,6 +139,10 @@ Hit Ui::hit(std::string_view id, Rect box, const HitStyle& style) {
     if (!typing() && key(Key::Enter)) {
       take(Key::Enter);
       out.clicked = true;
+    }
+    if (!typing() && key(Key::Menu)) {
+      take(Key::Menu);
+      out.menu = true;
     }
     if (focus_visible_) draw_focus(box, 8);
   }
@@ -159,6 +171,7 @@ void Ui::draw_focus(Rect box, float radius) {
 // ----------------------------------------------------------------------------------------------------------
 
 bool Ui::key(Key key) {
+  if (passive_ > 0) return false;
   if ((taken_keys_ >> static_cast<int>(key)) & 1u) return false;
   return compat::key_pressed(key);
 }
@@ -185,6 +198,7 @@ std::string Ui::clipboard() const {
 }
 
 float Ui::wheel(Rect box) const {
+  if (passive_ > 0) return 0;
   if (layer_ < (any_popup_open() ? 1 : 0)) return 0;
   return canvas_->to_window(box).contains(mouse_) ? ImGui::GetIO().MouseWheel : 0.0f;
 }
@@ -464,6 +478,7 @@ std::optional<int> Ui::select(std::string_view id, Rect box, std::span<const Men
 // ----------------------------------------------------------------------------------------------------------
 
 void Ui::open_popup(std::string_view id) {
+  if (passive_ > 0) return;
   open_popup_ = std::string(id);
   last_popup_box_ = {-1e9f, -1e9f, 2e9f, 2e9f};  // until it is placed, no press is outside
   keep_moving();
@@ -475,7 +490,7 @@ void Ui::close_popup() {
 }
 
 void Ui::popup(std::string_view id, Rect anchor, Vec2 size, std::function<void(Rect)> content) {
-  if (open_popup_ != id) return;
+  if (open_popup_ != id || passive_ > 0) return;
   popup_ = Popup{std::string(id), canvas_->to_window(anchor), size, std::move(content)};
 }
 
@@ -515,7 +530,7 @@ std::optional<int> Ui::menu(std::string_view id, Rect anchor, std::span<const Me
             }
           }
         });
-  if (chosen_menu_ != id) return std::nullopt;
+  if (chosen_menu_ != id || passive_ > 0) return std::nullopt;
   chosen_menu_.clear();
   return chosen_index_;
 }

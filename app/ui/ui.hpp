@@ -21,6 +21,7 @@ struct Hit {
   bool hovered = false, held = false, clicked = false, double_clicked = false, focused = false;
   bool pressed = false;   // the button went down here in this frame
   bool released = false;  // a hold ended in this frame, wherever the mouse is
+  bool menu = false;      // right-clicked in this frame, or the menu key while focused
   Vec2 mouse{};           // in the canvas' current units, while hovered or held
 };
 
@@ -68,6 +69,18 @@ class Ui {
   Hit hit(std::string_view id, Rect box, const HitStyle& style = {});
   /// A sentence that is shown while the mouse rests on the box (areas on top win). No click, no focus.
   void explain(Rect box, std::string_view sentence);
+
+  /// Until it ends, areas neither react nor register: for a picture of a scene beside the one that reacts.
+  /// Popups of what is drawn are not opened, keys are not seen. Explanations stay.
+  void begin_passive() { ++passive_; }
+  void end_passive() { --passive_; }
+  /// The left button is somebody else's until this is taken back (a presenter's spotlight); the right one
+  /// still works.
+  void set_left_button(bool on) { left_button_ = on; }
+  /// The mouse, in logical pixels of the window, and its buttons in this frame.
+  Vec2 mouse() const { return mouse_; }
+  bool mouse_pressed() const { return mouse_pressed_; }
+  bool mouse_down() const { return mouse_down_; }
 
   // --- widgets
   // -------------------------------------------------------------------------------------------------------
@@ -170,7 +183,8 @@ class Ui {
   double now_ = 0;
   Vec2 mouse_{};
   bool mouse_down_ = false, mouse_pressed_ = false, mouse_released_ = false, mouse_double_ = false;
-  bool mouse_moved_ = false;
+  bool mouse_moved_ = false, mouse_menu_ = false, left_button_ = true;
+  int passive_ = 0;
   std::vector<Area> areas_, last_areas_;
   std::string hot_, active_, focused_;
   bool focus_visible_ = false, focused_takes_arrows_ = false, focused_takes_arrows_next_ = false;

@@ -238,15 +238,18 @@ void strike(Simulator& sim, std::uint32_t index) {
   }
 }
 
-bool before_calls(const Rank& rank) {
-  return rank.phase < Phase::AllReduce && rank.step > 0;
+/// True while the fault can still happen in the rank's step: the gradient is made when backward begins.
+bool before_it(const Simulator& sim, const Rank& rank, FaultKind kind) {
+  const bool changes_gradient =
+      sim.with_numbers && (is_number(kind) || kind == FaultKind::Shape || kind == FaultKind::DType);
+  return rank.step > 0 && rank.phase < (changes_gradient ? Phase::Backward : Phase::AllReduce);
 }
 
 /// A fault given for a time that belongs to a step: the first one in which it can still happen.
 void place_in_steps(Simulator& sim, Fault& fault) {
   const Rank& rank = sim.rank(fault.rank);
   const bool whole_step = fault.kind == FaultKind::SkipStep || fault.kind == FaultKind::EarlyExit;
-  const bool still_now = !whole_step && before_calls(rank);
+  const bool still_now = !whole_step && before_it(sim, rank, fault.kind);
   fault.step = still_now ? rank.step : rank.step + 1;
   if (fault.kind == FaultKind::ExtraStep) fault.step = std::max(1, rank.step);
   if (fault.kind == FaultKind::Slow) fault.step = std::max(1, rank.step);
@@ -276,8 +279,9 @@ void on_command(Simulator& sim, std::uint32_t index) {
   if (is_instant(fault.kind)) return strike(sim, index);
   if (is_number(fault.kind) && sim.with_numbers && sim.mover.busy(fault.rank))
     return strike_number(sim, fault);
-  place_in_steps(sim, fault);
   fault.at = Phase::Backward;
+  if (fault.rank >= 0 && strike_gradient(sim, fault)) return;
+  place_in_steps(sim, fault);
   fault.at_ns.reset();
   sim.faults_of[static_cast<std::size_t>(fault.rank)].push_back(index);
   if (fault.kind == FaultKind::Slow) start_slow(sim.rank(fault.rank), fault);

@@ -74,8 +74,12 @@ class GroupJob {
     measure_collective();
   }
 
-  Simulation run() {
-    while (step_ < s_.training.steps && !over_) one_step();
+  std::optional<Simulation> run(const SimulationWatch& watch = {}) {
+    while (step_ < s_.training.steps && !over_) {
+      if (watch && !watch({step_, s_.training.steps, now_, static_cast<std::int64_t>(out_.trace.size())}))
+        return std::nullopt;
+      one_step();
+    }
     out_.time_ns = now_;
     return std::move(out_);
   }
@@ -325,7 +329,13 @@ class GroupJob {
 }  // namespace
 
 Simulation simulate_groups(const Scenario& scenario, const std::vector<Command>& commands) {
-  return GroupJob(scenario, commands).run();
+  return *GroupJob(scenario, commands).run();
+}
+
+std::optional<Simulation> simulate_groups_watched(const Scenario& scenario,
+                                                  const std::vector<Command>& commands,
+                                                  const SimulationWatch& watch) {
+  return GroupJob(scenario, commands).run(watch);
 }
 
 }  // namespace ringside::sim

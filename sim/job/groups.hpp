@@ -16,5 +16,9 @@ inline constexpr int kMaxListedRanks = 4'096;
 /// checkpoint, or end it. Faults of a rank are faults of its node here; those that change numbers need
 /// numbers and do nothing.
 Simulation simulate_groups(const Scenario& scenario, const std::vector<Command>& commands);
+/// The same; `watch` is asked before each training step. Nothing if it said no.
+std::optional<Simulation> simulate_groups_watched(const Scenario& scenario,
+                                                  const std::vector<Command>& commands,
+                                                  const SimulationWatch& watch);
 
 }  // namespace ringside::sim

@@ -88,17 +88,19 @@ void spoil_gradient(Simulator& sim, int r) {
   const auto wanted = [&](const Fault& fault) {
     return fault.at == Phase::Backward || (in_forward(fault) && !sim.network.enabled());
   };
-  each_number_fault(sim, r, wanted, [&](const Fault& fault) {
-    Rank& rank = sim.rank(r);
-    auto changed = std::make_shared<Tensor>(*rank.grad);
-    if (fault.kind == FaultKind::BitFlip || fault.at == Phase::Backward) {
-      spoil(fault, *changed);
-    } else {  // it went through the whole network: no number of the gradient is left
-      for (std::int64_t i = 0; i < changed->count(); ++i) changed->set(i, spoiled(fault, changed->at(i)));
-    }
-    rank.grad = std::move(changed);
-    rank.grad_changed = true;
-  });
+  each_number_fault(sim, r, wanted, [&](const Fault& fault) { spoil_gradient_once(sim, fault); });
+}
+
+void spoil_gradient_once(Simulator& sim, const Fault& fault) {
+  Rank& rank = sim.rank(fault.rank);
+  auto changed = std::make_shared<Tensor>(*rank.grad);
+  if (fault.kind == FaultKind::BitFlip || fault.at == Phase::Backward) {
+    spoil(fault, *changed);
+  } else {  // it went through the whole network: no number of the gradient is left
+    for (std::int64_t i = 0; i < changed->count(); ++i) changed->set(i, spoiled(fault, changed->at(i)));
+  }
+  rank.grad = std::move(changed);
+  rank.grad_changed = true;
 }
 
 void spoil_weights(Simulator& sim, int r) {

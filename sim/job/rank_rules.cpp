@@ -252,6 +252,24 @@ void start_training(Simulator& sim, int r) {
 
 }  // namespace
 
+/// The numbers of a gradient are made when backward begins, so a fault by hand in the middle of backward changes
+/// what is there; only a bucket that is under way can not be changed any more.
+bool strike_gradient(Simulator& sim, const Fault& fault) {
+  const Rank& rank = sim.rank(fault.rank);
+  if (!sim.with_numbers || rank.phase != Phase::Backward || rank.grad == nullptr || rank.next_bucket > 0)
+    return false;
+  if (fault.kind == FaultKind::Shape) {
+    reshape_gradient(sim, fault.rank, fault);
+  } else if (fault.kind == FaultKind::DType) {
+    retype_gradient(sim, fault.rank, fault);
+  } else if (is_number(fault.kind)) {
+    spoil_gradient_once(sim, fault);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void spoil_all_weights(Rank& rank) {
   constexpr std::uint64_t kNotANumber = 0x7FF8000000000000ULL;
   rank.weights_bad = true;

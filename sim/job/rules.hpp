@@ -12,6 +12,8 @@ namespace ringside::sim {
 
 // rank_rules.cpp: a rank's way through its training steps.
 bool shows_weights(const Simulator& sim);
+/// A fault by hand in the middle of backward; false if there is no gradient that it can change.
+bool strike_gradient(Simulator& sim, const Fault& fault);
 /// A number that is not finite went into the weights: after one step none is left.
 void spoil_all_weights(Rank& rank);
 std::int64_t pid_of(const Simulator& sim, int r);
@@ -71,6 +73,8 @@ void strike_number(Simulator& sim, const Fault& fault);
 /// What faults do to the data, to the gradient before anything is sent, and to the weights of this step.
 void spoil_forward(Simulator& sim, int r);
 void spoil_gradient(Simulator& sim, int r);
+/// One fault, on the gradient that is there.
+void spoil_gradient_once(Simulator& sim, const Fault& fault);
 void spoil_weights(Simulator& sim, int r);
 
 // nan_rules.cpp: numbers that are not finite, and what the program does about them.

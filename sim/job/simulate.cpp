@@ -67,4 +67,18 @@ Simulation simulate(const Scenario& scenario, const std::vector<Command>& comman
   return std::move(sim).finish();
 }
 
+std::optional<Simulation> simulate_watched(const Scenario& scenario, const std::vector<Command>& commands,
+                                           const SimulationWatch& watch) {
+  if (scenario.world_size() > kMaxListedRanks) return simulate_groups_watched(scenario, commands, watch);
+  Simulator sim(std::make_shared<const Scenario>(scenario), commands);
+  constexpr int kBetween = 4'096;
+  for (int count = 0; sim.step(); ++count) {
+    if (count % kBetween != 0) continue;
+    if (!watch({sim.rank(0).step, scenario.training.steps, sim.now,
+                static_cast<std::int64_t>(sim.trace.size())}))
+      return std::nullopt;
+  }
+  return std::move(sim).finish();
+}
+
 }  // namespace ringside::sim

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,5 +43,18 @@ struct Command {
 
 /// Deterministic: the same scenario and commands give the same trace on every machine.
 Simulation simulate(const Scenario& scenario, const std::vector<Command>& commands = {});
+
+/// How far a simulation has come.
+struct SimulationProgress {
+  std::int64_t step = 0, steps = 0;  // training steps: begun by rank 0, of all
+  std::int64_t t_ns = 0;             // virtual time
+  std::int64_t events = 0;           // written so far
+};
+/// True = go on.
+using SimulationWatch = std::function<bool(const SimulationProgress&)>;
+/// As simulate, and `watch` is asked now and then whether to go on: between a few thousand things that
+/// happen, or between training steps above 4,096 ranks. Nothing if it said no.
+std::optional<Simulation> simulate_watched(const Scenario& scenario, const std::vector<Command>& commands,
+                                           const SimulationWatch& watch);
 
 }  // namespace ringside::sim
