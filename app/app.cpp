@@ -177,8 +177,16 @@ void App::apply_to_window(const Action& action) {
 
 void App::open_files(const std::vector<std::string>& paths, bool new_tab) {
   if (paths.empty()) return;
-  const bool arrays =
-      std::all_of(paths.begin(), paths.end(), [](const std::string& p) { return p.ends_with(".npy"); });
+  const auto all_end_in = [&](std::string_view ending) {
+    return std::all_of(paths.begin(), paths.end(), [&](const std::string& p) { return p.ends_with(ending); });
+  };
+  const bool arrays = all_end_in(".npy");
+  if (!arrays && !all_end_in(".toml")) {  // logs, dumps, folders, recordings: read in the background
+    session_.clear_problem();
+    session_.incidents().open(paths);
+    session_.scene_id = "incident";
+    return;
+  }
   const sim::Status status =
       arrays ? session_.open_npy_files(paths, new_tab) : session_.open_file(paths.front(), new_tab);
   if (!status || arrays) return;

@@ -84,7 +84,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
       "ringside"};
   std::string size, lang, theme;
   float scale = 1;
-  cli.add_option("FILE", o.files, "a scenario (.toml) or one .npy file a rank");
+  cli.add_option("FILE", o.files, "a scenario (.toml), one .npy file a rank, a recording, or logs and folders of a stopped job");
   cli.add_option("--render", o.render, "draw off-screen into this PNG and leave");
   cli.add_option("--scene", o.scene, "what to show: home, allreduce …");
   cli.add_option(

@@ -7,6 +7,7 @@
 #include "app/draw/parts.hpp"
 #include "app/i18n/titles.hpp"
 #include "app/lesson/desk.hpp"
+#include "app/scenes/explain_box.hpp"
 #include "app/scenes/home_path.hpp"
 #include "app/scenes/scene.hpp"
 #include "app/text/layout.hpp"
@@ -189,6 +190,11 @@ class HomeScene final : public Scene {
 
  private:
   void open(View& view, std::string_view scene) const {
+    const SceneEntry* entry = find_scene(scene);
+    if (entry != nullptr && !entry->needs_trace) {  // it has a page of its own without anything open
+      view.emit(action::ShowScene{std::string(scene)});
+      return;
+    }
     if (first_ == nullptr && view.ctx.trace.empty()) return;
     if (view.ctx.trace.empty()) view.emit(action::OpenFile{first_->path});
     view.emit(action::ShowScene{std::string(scene)});
@@ -249,7 +255,7 @@ class HomeScene final : public Scene {
     return begun ? tr("home.path.continue_short", {number}) : tr("home.path.start_short", {number});
   }
 
-  void draw_doors(View& view, Rect box) const {
+  void draw_doors(View& view, Rect box) {
     Canvas& c = view.canvas;
     const Theme& t = c.theme();
     constexpr float kGap = 16;
@@ -261,8 +267,10 @@ class HomeScene final : public Scene {
       // Learn leads to the lessons; where there are none, to the ring itself.
       const LessonFile* lesson =
           i == 0 && view.ctx.lessons != nullptr ? view.ctx.lessons->next_to_read() : nullptr;
-      const bool enabled = lesson != nullptr || (find_scene(door.scene) != nullptr &&
-                                                 (first_ != nullptr || !view.ctx.trace.empty()));
+      const SceneEntry* scene = find_scene(door.scene);
+      const bool enabled =
+          lesson != nullptr || (scene != nullptr && (!scene->needs_trace || first_ != nullptr ||
+                                                     !view.ctx.trace.empty()));
       const Hit hit =
           view.ui.hit("home." + std::string(door.id), d,
                       {.focusable = enabled, .explain = enabled ? std::string_view() : tr("home.not_here")});
@@ -273,9 +281,16 @@ class HomeScene final : public Scene {
       const float end =
           parts::paragraph(c, {d.x + 20, d.y + 58}, d.w - 36, tr(door.text_key),
                            {.size = 15, .line_height = 1.4f, .color = enabled ? t.t2 : t.t3, .max_lines = 3});
-      const float ph = std::min({d.h - 120, d.bottom() - 20 - end, wide_ ? 200.0f : 150.0f});
-      if (ph > 40)
-        door.picture(c, {d.x + 20, d.bottom() - 20 - ph, std::min(d.w - 40, wide_ ? 400.0f : 300.0f), ph});
+      // Behind logs, one line can be asked about right here.
+      const bool asks = enabled && door.scene == "incident";
+      const float floor = d.bottom() - 20 - (asks ? 46 : 0);
+      const float ph = std::min({d.h - 120, floor - end, wide_ ? 200.0f : 150.0f});
+      if (ph > 40) door.picture(c, {d.x + 20, floor - ph, std::min(d.w - 40, wide_ ? 400.0f : 300.0f), ph});
+      if (asks) {
+        const Rect ask{d.x + 16, d.bottom() - 16 - 36, d.w - 32, 36};
+        if (explain_.field(view, "home.explain", ask)) view.ui.open_popup("home.explain.popup");
+        explain_.popup(view, "home.explain.popup", ask);
+      }
       if (!enabled || !hit.clicked) continue;
       if (lesson != nullptr) {
         view.emit(resume_lesson(lesson->lesson.id));
@@ -299,6 +314,7 @@ class HomeScene final : public Scene {
     view.emit(action::OpenFile{library[static_cast<std::size_t>(*chosen)].path});
   }
 
+  ExplainBox explain_;
   bool wide_ = false;
   LessonPath path_;
   const LibraryEntry* first_ = nullptr;

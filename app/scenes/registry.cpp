@@ -12,6 +12,7 @@ std::unique_ptr<Scene> make_nan_scene();
 std::unique_ptr<Scene> make_same_shape_scene();
 std::unique_ptr<Scene> make_tensor_scene();
 std::unique_ptr<Scene> make_lesson_scene();
+std::unique_ptr<Scene> make_incident_scene();
 
 std::span<const SceneEntry> scene_table() {
   static const std::array kTable = {
@@ -54,6 +55,12 @@ std::span<const SceneEntry> scene_table() {
                  .inspector_width = 0,
                  .needs_trace = false,
                  .make = make_lesson_scene},
+      SceneEntry{.id = "incident",
+                 .title_key = "scene_incident.title",
+                 .icon = Glyph::Logs,
+                 .inspector_width = 332,
+                 .needs_trace = false,
+                 .make = make_incident_scene},
   };
   return kTable;
 }

@@ -27,6 +27,8 @@
 
 namespace ringside::app {
 
+class IncidentDesk;
+
 /// What can be done with what is open; a reason (a text key) where it cannot. Views show disabled controls
 /// with the reason; they never ask for the kind of source.
 struct Abilities {
@@ -73,6 +75,7 @@ struct SceneContext {
   /// While a lesson asks what comes next: nothing later than this may be shown.
   std::optional<std::int64_t> covered_from = {};
   const sim::TimeModel* time_model = nullptr;  // assets/presets.toml; null if it could not be read
+  const IncidentDesk* incidents = nullptr;  // logs that are read or were read
   Vec2 stage{};    // logical size of the stage
   double now = 0;  // wall seconds for drifts and tweens; 0 in --render
   bool reduced_motion = false;

@@ -197,7 +197,7 @@ void Session::open_trace(std::unique_ptr<sim::Trace> trace, std::string name, Ab
 // --------------------------------------------------------------------------------------------------------------
 
 bool Session::update(std::int64_t wall_ns) {
-  bool changed = false;
+  bool changed = incidents_.update(*this);
   if (simulating()) {
     job_wall_ns_ += wall_ns;
     if (job_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {

@@ -19,6 +19,7 @@
 #include "app/session/actions.hpp"
 #include "app/session/breaks.hpp"
 #include "app/session/document.hpp"
+#include "app/session/incident_desk.hpp"
 #include "sim/base/result.hpp"
 #include "sim/job/simulate.hpp"
 #include "sim/trace/difference.hpp"
@@ -125,8 +126,11 @@ class Session {
   std::int64_t simulating_for_ns() const { return job_wall_ns_; }
   /// How far it is: training steps of the whole, events so far.
   sim::SimulationProgress simulation_progress() const;
-  /// Blocks until no simulation runs (tests, --render).
+  /// Blocks until no simulation runs and no file is being read (tests, --render).
   void finish_simulation();
+  /// Logs, dumps and recordings: what is being read and what was read.
+  IncidentDesk& incidents() { return incidents_; }
+  const IncidentDesk& incidents() const { return incidents_; }
   /// Things to tell the person; the shell shows and removes them.
   std::vector<Notice> notices;
 
@@ -193,6 +197,7 @@ class Session {
   std::shared_ptr<const sim::Simulation> shown_, compared_shown_;  // keep what frames_ look at alive
   std::optional<sim::Difference> difference_;
   std::optional<FileProblem> problem_;
+  IncidentDesk incidents_;
   std::uint64_t generation_ = 0, compared_generation_ = 0;
   std::future<Made> job_;
   std::shared_ptr<Running> running_;

@@ -70,6 +70,10 @@ void Session::finish_simulation() {
     job_.wait();
     update(0);
   }
+  if (incidents_.reading()) {
+    incidents_.wait();
+    update(0);
+  }
 }
 
 void Session::take(Wish wish, std::shared_ptr<const sim::Simulation> simulation) {

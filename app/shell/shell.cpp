@@ -104,6 +104,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
                    .glossary = &session.glossary,
                    .covered_from = session.scene_id == kLessonScene ? session.lessons.fence() : std::nullopt,
                    .time_model = session.time_model ? &*session.time_model : nullptr,
+                   .incidents = &session.incidents(),
                    .now = now,
                    .reduced_motion = settings.reduced_motion};
   SceneEntry shown = *entry;
@@ -159,7 +160,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
   if (help_open) draw_help(all);
   handle_keys(stage, session, scene);
   if (session.playhead().mode == sim::PlayMode::Playing) ui.keep_moving();
-  if (session.simulating()) ui.wake_in(0.1);
+  if (session.simulating() || session.incidents().reading()) ui.wake_in(0.1);
   ui.end();  // popups are drawn here, while what they captured (views, the context) is alive
 }
 

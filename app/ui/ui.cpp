@@ -326,7 +326,7 @@ bool Ui::commit_editor(std::string_view id, Rect box, std::string& value) {
   const Rect w = canvas_->to_window(box);
   const float k = canvas_->ui_scale();
   const auto color = [](Color c) { return ImVec4(c.r / 255.0f, c.g / 255.0f, c.b / 255.0f, c.a / 255.0f); };
-  std::array<char, 256> buffer{};
+  std::array<char, 4096> buffer{};  // a line of a log, a path
   std::strncpy(buffer.data(), edit_text_.c_str(), buffer.size() - 1);
   ImGui::SetNextWindowPos(ImVec2(w.x * k, w.y * k));
   ImGui::SetNextWindowSize(ImVec2(w.w * k, w.h * k));

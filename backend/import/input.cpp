@@ -250,7 +250,7 @@ bool InputMeter::add(std::int64_t bytes) {
 
 void InputMeter::file_done() {
   ++progress_.files_done;
-  if (progress_.files_done == progress_.files_total) report();
+  report();
 }
 
 void InputMeter::report() {

@@ -54,7 +54,8 @@ struct InputProgress {
   int files_total = 0;
 };
 
-/// What the caller wants to know and may stop. The callback runs on the reading thread, at most once a MiB.
+/// What the caller wants to know and may stop. The callback runs on the reading thread, at most once a MiB
+/// and once a file.
 struct InputControl {
   InputLimits limits;
   std::function<void(const InputProgress&)> progress;

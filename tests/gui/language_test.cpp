@@ -26,13 +26,13 @@ std::string slurp(const fs::path& path) {
 struct Used {
   std::set<std::string> keys;    // every string literal of the sources that looks like a key
   std::set<std::string> asked;   // those inside tr(…)
-  std::set<std::string> tables;  // tr_word("table", …)
+  std::set<std::string> tables;  // tr_word("table", …), translated("table", …)
 };
 
 Used used_in_sources() {
   Used used;
   const std::regex literal("\"([a-z0-9_]+(?:\\.[a-z0-9_]+)+)\""), asked("\\btr\\(\"([^\"]+)\""),
-      table("tr_word\\(\"([^\"]+)\"");
+      table("(?:tr_word|translated)\\(\"([^\"]+)\"");
   for (const auto& file : fs::recursive_directory_iterator(std::string(RINGSIDE_SOURCE_DIR) + "/app")) {
     if (file.path().extension() != ".cpp" && file.path().extension() != ".hpp") continue;
     const std::string text = slurp(file.path());

@@ -1,6 +1,7 @@
 // Real pixels without a display (L2). With RINGSIDE_PICTURES=FOLDER the states that are hard to reach by
 // --render are written there as PNG, for a person to look at.
 #include <cstdlib>
+#include <fstream>
 
 #include "tests/gui/harness.hpp"
 
@@ -72,7 +73,9 @@ TEST_P(Picture, OverlaysAreDrawnAndFit) {
   h.click("transport.unit");
   look("unit");
   h.press(Key::Escape);
-  h.app->drop_files({source_path("tests/gui/harness.cpp")});
+  const std::string broken = testing::TempDir() + "/ringside-broken.toml";
+  std::ofstream(broken) << "[collective]\nalgorithm = \"rng\"\n";
+  h.app->drop_files({broken});
   h.frames(2);
   look("problem");
   h.click("problem.close");
