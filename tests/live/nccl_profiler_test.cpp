@@ -182,7 +182,7 @@ TEST(Profiler, AFloodIsDroppedAndCountedAndNeverWaits) {
   ASSERT_EQ(std::sscanf(run.said.substr(run.said.find("ns_per_event")).c_str(), "ns_per_event %lld", &ns), 1)
       << run.said;
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-  EXPECT_LT(ns, 50'000) << "on a busy machine; about one microsecond for the five calls of an event else";
+  EXPECT_LT(ns, 200'000) << "on a busy machine; about one microsecond an event else, with its calls";
 #endif
   const sim::Trace trace = served.stop();
   std::map<EventType, std::int64_t> count;
