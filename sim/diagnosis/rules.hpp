@@ -33,7 +33,8 @@ Verdict rule_calls_differ(const Case& c);  // shape, dtype, op, order, skipped o
 Verdict rule_memory_ran_out(const Case& c);        // host OOM killer, CUDA out of memory
 Verdict rule_ddp_construction(const Case& c);      // other parameter shapes, before the first call
 Verdict rule_rank_ended_by_itself(const Case& c);  // exception, signal
-Verdict rule_rank_absent(const Case& c);           // somebody waits for a rank that never came
+// rules_absent.cpp
+Verdict rule_rank_absent(const Case& c);  // somebody waits for a rank that never came
 Verdict rule_late_for_the_watchdog(const Case& c);
 Verdict rule_stuck_inside(const Case& c);  // everybody came, data does not arrive
 // rules_numbers.cpp
