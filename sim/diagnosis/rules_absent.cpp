@@ -112,6 +112,9 @@ Verdict rule_rank_absent(const Case& c) {
   for (const int r : who.missing)
     (c.survey.ranks[static_cast<std::size_t>(r)].ended_well() ? left : alive).push_back(r);
   if (is_early(c, who)) alive.clear();
+  std::erase_if(alive, [&](int r) {  // at work a moment ago: it may still come
+    return c.survey.end_t - c.survey.ranks[static_cast<std::size_t>(r)].last_event_t < c.survey.patience;
+  });
   if (alive.empty() && left.empty()) return std::nullopt;
   const std::vector<int>& suspects = alive.empty() ? left : alive;
   const RankSurvey& first = c.survey.ranks[static_cast<std::size_t>(suspects.front())];

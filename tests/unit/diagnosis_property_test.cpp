@@ -102,6 +102,11 @@ TEST_P(RandomFaults, NeverAccuseAnInnocentRank) {
     const Simulation result = simulate(job);
     const Diagnosis d = diagnose(result.trace);
     expect_nobody_innocent_accused(d, guilty_of(job), job.cluster.gpus_per_node);
+    for (int part = 1; part <= 3; ++part) {  // nor on the way there
+      const std::int64_t t = result.trace.end_time() / 4 * part + dice.below(1'000'000'000);
+      SCOPED_TRACE("at " + std::to_string(t));
+      expect_nobody_innocent_accused(diagnose_at(result.trace, t), guilty_of(job), job.cluster.gpus_per_node);
+    }
     if (HasFailure()) return;  // one is enough to look at
   }
 }
