@@ -216,6 +216,7 @@ float TensorScene::bits_card(View& view, Rect box) {
   const Theme& t = c.theme();
   parts::card(c, box);
   places_["bits"] = box;
+  places_["dtype"] = {box.x, box.y, box.w, 46};
   const float x = box.x + kPad, w = box.w - 2 * kPad;
   c.text({x, box.y + 25}, "dtype", {.size = 14, .color = t.t3, .face = Face::Bold});
   std::vector<MenuItem> items;

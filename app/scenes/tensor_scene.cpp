@@ -313,8 +313,13 @@ std::map<std::string, sim::FactValue> TensorScene::lesson_facts(const SceneConte
 }
 
 std::vector<Rect> TensorScene::places(std::string_view name) const {
-  const auto found = places_.find(name);
-  return found != places_.end() ? std::vector<Rect>{found->second} : std::vector<Rect>{};
+  std::vector<Rect> out;
+  const auto add = [&](std::string_view key) {
+    if (const auto found = places_.find(key); found != places_.end()) out.push_back(found->second);
+  };
+  add(name);
+  if (name == "edit") add("dtype");  // what can be edited: shape and dtype
+  return out;
 }
 
 // --- drawing
