@@ -174,6 +174,9 @@ class HomeScene final : public Scene {
     first_ = nullptr;
     for (const LibraryEntry& entry : ctx.library)
       if (first_ == nullptr || entry.path.ends_with("/four-gpus.toml")) first_ = &entry;
+    cluster_ = nullptr;
+    for (const LibraryEntry& entry : ctx.library)
+      if (entry.path.ends_with("/cluster-64x8-crash.toml")) cluster_ = &entry;
   }
 
   void draw(View& view) override {
@@ -196,7 +199,8 @@ class HomeScene final : public Scene {
       return;
     }
     if (first_ == nullptr && view.ctx.trace.empty()) return;
-    if (view.ctx.trace.empty()) view.emit(action::OpenFile{first_->path});
+    const LibraryEntry* entry = scene == "cluster" && cluster_ != nullptr ? cluster_ : first_;
+    if (view.ctx.trace.empty()) view.emit(action::OpenFile{entry->path});
     view.emit(action::ShowScene{std::string(scene)});
   }
 
@@ -250,7 +254,8 @@ class HomeScene final : public Scene {
     const bool begun = progress != nullptr && progress->step > 0 && !progress->done;
     const std::string number = std::to_string(desk.library().number_of(next.lesson.id));
     const std::string& title = next.lesson.title.in(language() == Lang::Ko);
-    const std::string whole = begun ? tr("home.path.continue", {number, title}) : tr("home.path.start", {number, title});
+    const std::string whole =
+        begun ? tr("home.path.continue", {number, title}) : tr("home.path.start", {number, title});
     if (c.width(whole, 16, Face::Bold) <= room) return whole;
     return begun ? tr("home.path.continue_short", {number}) : tr("home.path.start_short", {number});
   }
@@ -310,7 +315,6 @@ class HomeScene final : public Scene {
     for (const LibraryEntry& entry : library) items.push_back({.label = known_title(entry.title)});
     const auto chosen = view.ui.menu("home.library.menu", button, items, -1);
     if (!chosen || static_cast<std::size_t>(*chosen) >= library.size()) return;
-    view.emit(action::ShowScene{"allreduce"});  // a lesson among them goes to its own page
     view.emit(action::OpenFile{library[static_cast<std::size_t>(*chosen)].path});
   }
 
@@ -318,6 +322,7 @@ class HomeScene final : public Scene {
   bool wide_ = false;
   LessonPath path_;
   const LibraryEntry* first_ = nullptr;
+  const LibraryEntry* cluster_ = nullptr;  // what the door of the failures opens
 };
 
 }  // namespace

@@ -7,6 +7,7 @@ namespace ringside::app {
 
 std::unique_ptr<Scene> make_allreduce_scene();
 std::unique_ptr<Scene> make_duel_scene();
+std::unique_ptr<Scene> make_cluster_scene();
 std::unique_ptr<Scene> make_home_scene();
 std::unique_ptr<Scene> make_nan_scene();
 std::unique_ptr<Scene> make_same_shape_scene();
@@ -61,6 +62,11 @@ std::span<const SceneEntry> scene_table() {
                  .inspector_width = 332,
                  .needs_trace = false,
                  .make = make_incident_scene},
+      SceneEntry{.id = "cluster",
+                 .title_key = "scene.cluster",
+                 .icon = Glyph::Failures,
+                 .inspector_width = 332,
+                 .make = make_cluster_scene},
   };
   return kTable;
 }

@@ -62,6 +62,16 @@ double comfortable_speed(const sim::Trace& trace, double seconds) {
   return 10 * power;
 }
 
+std::string_view scene_for(const sim::Scenario& scenario) {
+  constexpr int kMostOnARing = 64;
+  constexpr int kMostOnePath = 16;  // so many ranks can be followed number by number
+  const bool breaks = !scenario.faults.empty() && scenario.training.steps > 1;
+  const bool poisons = std::any_of(scenario.faults.begin(), scenario.faults.end(),
+                                   [](const sim::Fault& f) { return f.kind == sim::FaultKind::Nan; });
+  if (poisons && scenario.world_size() <= kMostOnePath) return "nan";
+  return scenario.world_size() > kMostOnARing || breaks ? "cluster" : "allreduce";
+}
+
 Session::Session() {
   documents_.push_back(std::make_unique<Document>());
   documents_.front()->number = next_number_++;
@@ -178,7 +188,7 @@ void Session::open(sim::Scenario scenario, std::string name, std::string path, b
   wish.opens->path = std::move(path);
   wish.new_tab = new_tab;
   wish.scenario = std::move(scenario);
-  if (scene_id == "home") scene_id = "allreduce";
+  if (scene_id == "home") scene_id = scene_for(wish.scenario);
   wish.opens->scene_id = scene_id;
   run(std::move(wish));
 }

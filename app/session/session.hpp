@@ -206,6 +206,9 @@ class Session {
   std::int64_t job_wall_ns_ = 0;
 };
 
+/// The scene that shows a scenario best when it is opened: the ring, or the cluster where there are too many
+/// ranks for one or where something breaks.
+std::string_view scene_for(const sim::Scenario& scenario);
 /// Where a time of one trace lies in another: same collective and ring step, same share of it; the same share
 /// of the whole if there are no ring steps. Start stays start, end stays end.
 std::int64_t same_place(const sim::Trace& from, std::int64_t t, const sim::Trace& to);

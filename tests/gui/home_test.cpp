@@ -28,7 +28,7 @@ TEST(Home, LibraryRowsOpen) {
   h.frames(2);
   h.session().finish_simulation();
   EXPECT_TRUE(h.session().has_trace());
-  EXPECT_EQ(h.session().scene_id, "allreduce");
+  EXPECT_EQ(h.session().scene_id, scene_for(*h.session().scenario()));
 }
 
 }  // namespace
