@@ -87,7 +87,7 @@ std::vector<ChainLink> make_chain(const sim::Trace& trace, const ClusterStory& s
   const LatestCall call = story.last_call(t);
   const bool never_ended = call.coll != sim::kNone && call.finished == 0;
   if (never_ended && call.last >= cause && (cluster.waiting() > 0 || call.ranks > 0))
-    chain.push_back({LinkKind::Wait, std::max(call.first, cause), -1, std::max(cluster.waiting(), call.ranks),
+    chain.push_back({LinkKind::Wait, std::max(call.last, cause), -1, std::max(cluster.waiting(), call.ranks),
                      sim::kNone});
   if (stop == nullptr && !story.episodes().empty())
     for (const Episode& e : story.episodes())

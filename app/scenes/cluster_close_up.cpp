@@ -53,7 +53,7 @@ std::vector<int> rows_of(const ClusterView& cluster, int node, int selected, int
   return rows;
 }
 
-bool draw_row(Panel& p, const ClusterView& cluster, int rank, Rect row) {
+Hit draw_row(Panel& p, const ClusterView& cluster, int rank, Rect row) {
   Canvas& c = p.c;
   const Theme& t = p.t;
   const RankTile& tile = cluster.ranks[static_cast<std::size_t>(rank)];
@@ -86,7 +86,7 @@ bool draw_row(Panel& p, const ClusterView& cluster, int rank, Rect row) {
     c.text({plate.right() - 7, y}, fit(c.fonts(), state, room, size),
            {.size = size, .color = word, .align = Align::Right});
   }
-  return hit.clicked;
+  return hit;
 }
 
 void draw_node_only(Panel& p, const ClusterView& cluster, int node) {
@@ -144,8 +144,11 @@ GridAnswer draw_close_up(View& view, const ClusterView& cluster, const GridLayou
   const int most = std::max(1, static_cast<int>(room / pitch));
   const std::vector<int> rows = rows_of(cluster, node, view.ctx.selection.rank, most);
   for (const int rank : rows) {
-    if (draw_row(p, cluster, rank, {box.x, p.y, box.w, pitch})) {
-      answer.clicked = true;
+    const Hit hit = draw_row(p, cluster, rank, {box.x, p.y, box.w, pitch});
+    if (hit.clicked || hit.menu) {
+      answer.clicked = hit.clicked;
+      answer.menu = hit.menu;
+      answer.down = hit.double_clicked;
       answer.rank = rank;
       answer.node = node;
     }

@@ -147,7 +147,7 @@ std::string duration_word(std::int64_t ns) {
 
 void what_if(InspectorColumn& k) {
   const SceneContext& ctx = k.view.ctx;
-  if (ctx.scenario == nullptr) return;
+  if (ctx.scenario == nullptr || ctx.covered_from) return;  // a lesson asks what comes: no forecast
   if (!inspector_heading(k, tr("cluster.what_if.title"), 120)) return;
   const std::vector<WatchdogResult>& results = k.memory.what_if.results(ctx);
   if (results.empty()) {

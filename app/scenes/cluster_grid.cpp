@@ -220,6 +220,7 @@ void draw_boxes(Canvas& c, const GridLayout& g, const Zoom& zoom, Rect area, int
 
 std::string gpu_hours(double gpu_ns) {
   const double hours = gpu_ns / kGpuHourNs;
+  if (hours < 1) return fmt::format("{:.2f}", hours);
   if (hours < 10) return fmt::format("{:.1f}", hours);
   return sim::with_commas(static_cast<std::int64_t>(std::llround(hours)));
 }
@@ -284,7 +285,9 @@ void draw_counts(View& view, const ClusterView& cluster, const GridLayout& grid,
     if (x + room > box.right()) break;
     const bool zero = e.number == "0";
     parts::state_mark(c, {x, y - mark / 2, mark, mark},
-                      e.group == Group::Working ? cluster.working_mark : mark_of(e.group));
+                      zero                        ? parts::Mark::Idle
+                      : e.group == Group::Working ? cluster.working_mark
+                                                  : mark_of(e.group));
     x += mark + 10;
     const Color color = zero                         ? t.t3
                         : e.group == Group::Dead     ? t.fail_text
@@ -329,8 +332,14 @@ GridAnswer draw_grid(View& view, const ClusterView& cluster, const GridLayout& g
   const bool was_dragging = state.dragging;
   if (!hit.held) state.dragging = false;
   state.hovered_node = chosen < 0 ? -1 : g.by_node ? chosen : cluster.node_of(chosen);
-  if (hit.clicked && chosen >= 0 && !was_dragging) {
-    answer.clicked = true;
+  const bool menu = hit.menu && (chosen >= 0 || view.ctx.selection.rank >= 0 || view.ctx.selection.node >= 0);
+  if (menu && chosen < 0) {  // by the menu key: what is selected
+    answer.menu = true;
+    answer.rank = view.ctx.selection.rank;
+    answer.node = view.ctx.selection.node;
+  } else if ((menu || hit.clicked) && chosen >= 0 && !was_dragging) {
+    answer.clicked = hit.clicked;
+    answer.menu = menu;
     answer.down = hit.double_clicked;
     answer.node = state.hovered_node;
     if (!g.by_node) answer.rank = chosen;

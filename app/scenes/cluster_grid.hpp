@@ -19,6 +19,7 @@ struct GridAnswer {
   int rank = -1, node = -1;  // clicked; a node without a rank where ranks are not drawn
   bool clicked = false;
   bool down = false;  // a second click: go on down to the ring step
+  bool menu = false;  // what can be broken here is wanted
 };
 
 /// A rank's mark at any size: below 16 px as VISUAL §2 has it for small squares.
@@ -32,7 +33,7 @@ GridAnswer draw_grid(View& view, const ClusterView& cluster, const GridLayout& g
 GridAnswer draw_close_up(View& view, const ClusterView& cluster, const GridLayout& grid,
                          const ClusterLayout& at, const GridState& state, int node);
 
-/// "4 GPU-hours of 3.6e12 ns": hours with two or three digits that mean something.
+/// GPU time as hours with the digits that mean something: "0.05", "4.1", "104", "9,525".
 std::string gpu_hours(double gpu_ns);
 /// "12.0 s", "9:48", "2:05:09".
 std::string span_text(std::int64_t ns);

@@ -39,14 +39,17 @@ bool decided(const sim::Diagnosis& d) {
 }
 
 /// Whether the verdict names what was injected: only the simulator knows, so it is said as a check of us.
-bool matches_injected(const SceneContext& ctx, const ClusterView& cluster, const sim::Diagnosis& d) {
-  if (ctx.scenario == nullptr) return false;
-  for (const sim::Fault& fault : ctx.scenario->faults) {
-    const bool rank = fault.rank >= 0 && std::binary_search(d.culprits.begin(), d.culprits.end(), fault.rank);
+bool matches_injected(const SceneContext& ctx, const ClusterStory& story, const ClusterView& cluster,
+                      const sim::Diagnosis& d) {
+  for (const std::uint32_t i : story.injected()) {
+    const sim::Event& e = ctx.trace.events()[i];
+    if (e.t > ctx.frame.t) break;
+    const sim::Fault& fault = ctx.trace.command(e.command.command);
+    if (fault.rank >= 0 && std::binary_search(d.culprits.begin(), d.culprits.end(), fault.rank)) return true;
     const int node = fault.node >= 0 ? fault.node : fault.rank >= 0 ? cluster.node_of(fault.rank) : -1;
-    const bool by_node = d.culprits.empty() && node >= 0 && node == cluster.culprit_node;
-    if (rank || by_node) return true;
-    if (fault.node >= 0 && !d.culprits.empty() && cluster.node_of(d.culprits.front()) == fault.node)
+    if (node < 0) continue;
+    if (d.culprits.empty() ? node == cluster.culprit_node
+                           : fault.node >= 0 && cluster.node_of(d.culprits.front()) == node)
       return true;
   }
   return false;
@@ -58,7 +61,7 @@ void draw_title(InspectorColumn& k) {
   k.c.text({k.x, k.y}, tr(has ? "cluster.diagnosis" : "cluster.now"),
            {.size = 14, .color = k.t.t3, .face = Face::Bold});
   if (has) {
-    const bool matches = matches_injected(k.view.ctx, *k.f.cluster, *d);
+    const bool matches = matches_injected(k.view.ctx, *k.f.story, *k.f.cluster, *d);
     const std::string word =
         matches ? tr("cluster.matches") : tr_word("cluster.confidence", sim::to_word(d->confidence));
     const parts::ChipStyle style{.icon = matches                                     ? Glyph::Check

@@ -22,19 +22,16 @@ void set_size(GridLayout& g, float square) {
   g.box_gap = std::max(2.0f, std::round(square * .6f));
 }
 
-/// Chooses the columns; true if everything fits.
-bool fits(GridLayout& g, Rect area) {
+/// Chooses the columns; true if everything fits. `round`: a power of two of them, so that names are easy to
+/// find (n0, n8, n16 …).
+bool fits(GridLayout& g, Rect area, bool round) {
   const float w = area.w - g.label;
-  const int most = std::max(1, static_cast<int>((w + g.box_gap) / (g.box_w() + g.box_gap)));
-  const auto height = [&](int columns) {
-    g.columns = columns;
-    return static_cast<float>(g.rows()) * (g.box_h() + g.box_gap) - g.box_gap;
-  };
-  // Powers of two make names easy to find (n0, n8, n16 …), where they do not cost room.
-  int round = 1;
-  while (round * 2 <= std::min(most, g.boxes)) round *= 2;
-  if (height(round) <= area.h) return true;
-  return height(std::min(most, g.boxes)) <= area.h;
+  const int most =
+      std::min(g.boxes, std::max(1, static_cast<int>((w + g.box_gap) / (g.box_w() + g.box_gap))));
+  g.columns = most;
+  if (round)
+    for (g.columns = 1; g.columns * 2 <= most;) g.columns *= 2;
+  return static_cast<float>(g.rows()) * (g.box_h() + g.box_gap) - g.box_gap <= area.h;
 }
 
 GridLayout grid_of(int squares, int per_box, bool by_node) {
@@ -48,12 +45,23 @@ GridLayout grid_of(int squares, int per_box, bool by_node) {
   return g;
 }
 
-bool shrink_to_fit(GridLayout& g, Rect area, float most, float least) {
+bool shrink(GridLayout& g, Rect area, float most, float least, bool round) {
   for (float s = most; s >= least; s -= s > 8 ? 1.0f : .5f) {
     set_size(g, s);
-    if (fits(g, area)) return true;
+    if (fits(g, area, round)) return true;
   }
   return false;
+}
+
+/// Round numbers of columns, unless they cost much of the size.
+bool shrink_to_fit(GridLayout& g, Rect area, float most, float least) {
+  constexpr float kWorth = 1.25f;
+  if (g.boxes > 100 && g.by_node) g.label = 42;
+  GridLayout any = g;
+  const bool round_fits = shrink(g, area, most, least, true),
+             any_fits = shrink(any, area, most, least, false);
+  if (any_fits && (!round_fits || any.square > g.square * kWorth)) g = any;
+  return any_fits || round_fits;
 }
 
 }  // namespace

@@ -51,6 +51,13 @@ bool continues(std::string_view text) {
   return text == "Failures:" || text == "train.py FAILED" || text.starts_with("Root Cause");
 }
 
+/// Text without the prefix that torch >= 2.2 puts before every line of a rank: "[rank3]: ".
+std::string_view without_rank(std::string_view text) {
+  if (!text.starts_with("[rank")) return text;
+  const std::size_t end = text.find("]: ");
+  return end == std::string_view::npos || end > 12 ? text : text.substr(end + 3);
+}
+
 bool wanted(const Event& e, LogFilter filter, int rank) {
   switch (filter) {
     case LogFilter::Merged:
@@ -77,6 +84,7 @@ std::string_view message_of(std::string_view line) {
     const std::size_t at = line.find(mark);
     return at == std::string_view::npos || at > within ? std::string_view::npos : at + mark.size();
   };
+  line = without_rank(line);
   std::size_t from = std::string_view::npos;
   if (line.starts_with("[rank")) {  // [rank3]:[E302 09:15:58.461000000 ProcessGroupNCCL.cpp:670] message
     from = after("] ", 120);
@@ -145,6 +153,7 @@ std::vector<LogRow> log_rows(const sim::Trace& trace, const ClusterStory& story,
   Source last_source;
   std::int64_t last_t = -1;
   std::size_t last_row = 0;
+  int before = 0;  // lines of a traceback whose error has not come yet
   for (std::size_t i = first; i < logs.size(); ++i) {
     const Event& e = trace.events()[logs[i]];
     if (!wanted(e, filter, rank)) continue;
@@ -152,7 +161,15 @@ std::vector<LogRow> log_rows(const sim::Trace& trace, const ClusterStory& story,
       rows.push_back({logs[i]});
       continue;
     }
-    if (!rows.empty() && continues(trace.string(e.text.text)) && e.source() == last_source && e.t == last_t) {
+    const std::string_view text = without_rank(trace.string(e.text.text));
+    const bool same = e.source() == last_source && e.t == last_t;
+    if (text.starts_with("Traceback (most recent") || (same && before > 0 && continues(text))) {
+      ++before;  // the error itself comes last
+      last_source = e.source();
+      last_t = e.t;
+      continue;
+    }
+    if (!rows.empty() && same && before == 0 && continues(text)) {
       ++rows[last_row].more;
       continue;
     }
@@ -168,11 +185,12 @@ std::vector<LogRow> log_rows(const sim::Trace& trace, const ClusterStory& story,
       who.insert(e.source());
       row.sources = static_cast<int>(who.size());
       last_row = found->second;
+      before = 0;
       continue;
     }
     open[shape] = last_row = rows.size();
     sources[rows.size()].insert(e.source());
-    rows.push_back({logs[i]});
+    rows.push_back({logs[i], 1, 1, std::exchange(before, 0)});
   }
   if (rows.size() > most) rows.erase(rows.begin(), rows.end() - static_cast<std::ptrdiff_t>(most));
   return rows;

@@ -88,10 +88,6 @@ class ClusterScene final : public Scene {
       view.emit(action::Select{});
       return true;
     }
-    if (key == Key::Enter && s.rank >= 0) {
-      view.emit(action::ShowScene{"allreduce"});
-      return true;
-    }
     const int step = key == Key::Left    ? -1
                      : key == Key::Right ? 1
                      : key == Key::Up    ? -row_step()
@@ -213,6 +209,8 @@ class ClusterScene final : public Scene {
       facts_.by_watchdog = true;
       facts_.timeout_at = cluster_.waits_since + watchdog;
     }
+    if (ctx.covered_from && facts_.timeout_at > *ctx.covered_from)
+      facts_.timeout_at = -1;  // a lesson asks: no forecast
     if (facts_.timeout_at <= t) return;
     facts_.cost_then = facts_.cost;
     facts_.cost_then.waiting += static_cast<double>(facts_.timeout_at - t) * cluster_.world;
@@ -248,6 +246,13 @@ class ClusterScene final : public Scene {
   }
 
   void answer(View& view, const GridAnswer& a) {
+    if (a.menu) {
+      Selection target;
+      target.rank = a.rank;
+      target.node = a.node;
+      view.emit(action::Select{target});
+      view.emit(action::OpenBreakMenu{target, view.ui.mouse()});
+    }
     if (!a.clicked) return;
     select(view, a.rank, a.node);
     if (a.down && a.rank >= 0) view.emit(action::ShowScene{"allreduce"});

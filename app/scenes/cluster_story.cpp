@@ -46,6 +46,9 @@ void ClusterStory::read(const Event& e, std::uint32_t index) {
       log_times_.push_back(e.t);
       if (e.src_kind == sim::Source::Kind::Node) trouble(e.t, index);
       break;
+    case EventType::Command:
+      injected_.push_back(index);
+      break;
     case EventType::PhaseBegin:
       // Ranks begin a step at different times: the first of them counts. After a restart steps come again.
       if (steps_.empty() || e.phase.step > steps_.back().step ||

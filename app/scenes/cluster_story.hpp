@@ -58,6 +58,8 @@ class ClusterStory {
   std::int64_t first_trouble() const { return trouble_.empty() ? -1 : trouble_.front(); }
   /// The events of which last_trouble() speaks, in the order of time.
   std::span<const std::uint32_t> trouble_events() const { return trouble_events_; }
+  /// Faults that were injected (events of type command): for comparing with the diagnosis afterwards only.
+  std::span<const std::uint32_t> injected() const { return injected_; }
   /// GPU samples of a rank (power, utilisation), in the order of time.
   std::span<const std::uint32_t> samples(int rank) const;
   /// The trace's latest call of a collective, if it had begun by t; LatestCall{} otherwise. (An earlier one
@@ -98,7 +100,7 @@ class ClusterStory {
   bool back_ = false;  // a restart was read, its first step was not yet
   std::vector<std::uint32_t> logs_;
   std::vector<std::int64_t> log_times_, trouble_, timeouts_;
-  std::vector<std::uint32_t> trouble_events_;
+  std::vector<std::uint32_t> trouble_events_, injected_;
   std::vector<std::vector<std::uint32_t>> samples_;  // per rank
   LatestCall call_;
   std::vector<std::int64_t> calls_, finishes_;  // times of the latest call's calls and ends

@@ -21,12 +21,13 @@ std::int64_t stopped_at(const sim::Diagnosis* verdict) {
   }
 }
 
-std::vector<WatchdogResult> try_watchdogs(const sim::Scenario& scenario) {
+std::vector<WatchdogResult> try_watchdogs(const sim::Scenario& scenario,
+                                          const std::vector<sim::Command>& commands) {
   std::vector<WatchdogResult> results;
   for (const std::int64_t watchdog : kWatchdogs) {
     sim::Scenario changed = scenario;
     changed.stack.watchdog_ns = watchdog;
-    const sim::Simulation job = sim::simulate(changed);
+    const sim::Simulation job = sim::simulate(changed, commands);
     WatchdogResult result;
     result.watchdog_ns = watchdog;
     result.outcome = job.outcome;
@@ -62,10 +63,12 @@ const std::vector<WatchdogResult>& WhatIf::results(const SceneContext& ctx) {
   }
   if (ready(running_)) results_ = running_.get();
   if (!results_.empty() || running_.valid() || ctx.scenario == nullptr) return results_;
+  const std::vector<sim::Command> commands(ctx.commands.begin(), ctx.commands.end());
   if (ctx.now == 0) {
-    results_ = try_watchdogs(*ctx.scenario);
+    results_ = try_watchdogs(*ctx.scenario, commands);
   } else {
-    running_ = std::async(std::launch::async, [scenario = *ctx.scenario] { return try_watchdogs(scenario); });
+    running_ = std::async(std::launch::async,
+                          [scenario = *ctx.scenario, commands] { return try_watchdogs(scenario, commands); });
   }
   return results_;
 }

@@ -39,7 +39,8 @@ class WhatIf {
 /// When the job stopped, by a diagnosis that knows more than the events of the stop (a rank that hangs).
 std::int64_t stopped_at(const sim::Diagnosis* verdict);
 
-/// The job with each of the watchdogs.
-std::vector<WatchdogResult> try_watchdogs(const sim::Scenario& scenario);
+/// The job, with its faults given by hand, under each of the watchdogs.
+std::vector<WatchdogResult> try_watchdogs(const sim::Scenario& scenario,
+                                          const std::vector<sim::Command>& commands);
 
 }  // namespace ringside::app

@@ -199,8 +199,8 @@ class HomeScene final : public Scene {
       return;
     }
     if (first_ == nullptr && view.ctx.trace.empty()) return;
-    const LibraryEntry* entry = scene == "cluster" && cluster_ != nullptr ? cluster_ : first_;
-    if (view.ctx.trace.empty()) view.emit(action::OpenFile{entry->path});
+    const LibraryEntry* file = scene == "cluster" && cluster_ != nullptr ? cluster_ : first_;
+    if (view.ctx.trace.empty()) view.emit(action::OpenFile{file->path});
     view.emit(action::ShowScene{std::string(scene)});
   }
 

@@ -62,6 +62,7 @@ struct SceneContext {
   std::int64_t end_time = 0;
   std::uint64_t generation = 0;                             // changes when another trace is shown
   const sim::Scenario* scenario = nullptr;                  // what made the trace, if known
+  std::span<const sim::Command> commands = {};              // … and the faults given by hand
   const sim::Simulation* simulation = nullptr;              // outcome and results, if simulated
   std::shared_ptr<const sim::Simulation> shared = nullptr;  // the same, for work on another thread
   Abilities can;

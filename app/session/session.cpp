@@ -91,6 +91,11 @@ const sim::Frame& Session::frame() {
   return frames_ ? frames_->frame_at(front().playhead.t) : kEmpty;
 }
 
+std::span<const sim::Command> Session::commands() const {
+  const Branch* branch = front().current();
+  return branch != nullptr ? std::span<const sim::Command>(branch->commands) : std::span<const sim::Command>();
+}
+
 const sim::Scenario* Session::scenario() const {
   const Branch* branch = front().current();
   return branch != nullptr && has_trace() ? &branch->scenario : nullptr;

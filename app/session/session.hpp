@@ -9,6 +9,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,8 @@ class Session {
   std::int64_t end_time() const { return has_trace() ? trace().end_time() : 0; }
   const sim::Scenario* scenario() const;
   const sim::Simulation* simulation() const;
+  /// The faults given by hand on the branch on screen.
+  std::span<const sim::Command> commands() const;
   /// The same, kept alive for work on another thread; null for a trace that was not simulated here.
   std::shared_ptr<const sim::Simulation> shared_simulation() const { return front().foreign ? nullptr : shown_; }
   const std::string& name() const { return front().name; }

@@ -92,6 +92,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
                    .end_time = session.end_time(),
                    .generation = session.generation(),
                    .scenario = session.scenario(),
+                   .commands = session.commands(),
                    .simulation = session.simulation(),
                    .shared = session.shared_simulation(),
                    .can = session.abilities(),

@@ -162,6 +162,22 @@ TEST(Cluster, RewindsToTheCauseAndGoesDown) {
   EXPECT_EQ(h.session().selection.rank, 20) << "the rank stays selected";
 }
 
+TEST(Cluster, AFaultByHandIsFoundLikeOneOfTheScenario) {
+  Harness h;
+  std::string healthy = job_text("");
+  healthy.resize(healthy.find("[[fault]]"));
+  open_text(h, healthy);
+  go(h, 3 * kSecond);
+  sim::Fault crash;
+  crash.kind = sim::FaultKind::Crash;
+  crash.rank = 42;
+  h.session().apply(action::Inject{crash});
+  h.session().finish_simulation();
+  go(h, h.session().end_time());
+  EXPECT_TRUE(says(h, "R42 stopped the job."));
+  EXPECT_TRUE(says(h, "matches the injected fault"));
+}
+
 TEST(Cluster, TheReportSaysWhatTheScreenSays) {
   Harness h;
   open_text(h, job_text("kind = \"gpu_reset\"\nat = \"backward\"\n"));
