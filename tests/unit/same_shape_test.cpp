@@ -20,7 +20,7 @@ TEST(SameShape, TheTableIsTheContractsOwn) {
   const Cell rows[] = {
       {OtherCount, TimesOut, Says, Says, Says},  {Tail, Silent, Says, Says, Says},
       {SameCount, Silent, Says, Silent, Silent}, {SameWidth, Silent, Says, Silent, Silent},
-      {OtherWidth, Silent, Says, Says, Says},    {Op, Silent, Silent, Silent, Silent},
+      {OtherWidth, TimesOut, Says, Says, Says},    {Op, Silent, Silent, Silent, Silent},
       {Order, TimesOut, Says, Says, Waits},      {Skip, TimesOut, TimesOut, Says, Waits},
   };
   VerdictTable table;
