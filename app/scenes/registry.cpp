@@ -11,6 +11,7 @@ std::unique_ptr<Scene> make_cluster_scene();
 std::unique_ptr<Scene> make_home_scene();
 std::unique_ptr<Scene> make_nan_scene();
 std::unique_ptr<Scene> make_same_shape_scene();
+std::unique_ptr<Scene> make_step_scene();
 std::unique_ptr<Scene> make_tensor_scene();
 std::unique_ptr<Scene> make_lesson_scene();
 std::unique_ptr<Scene> make_incident_scene();
@@ -41,6 +42,7 @@ std::span<const SceneEntry> scene_table() {
                  .title_key = "scene.allreduce",
                  .icon = Glyph::Ring,
                  .make = make_allreduce_scene},
+      SceneEntry{.id = "step", .title_key = "scene.step", .icon = Glyph::Lanes, .make = make_step_scene},
       SceneEntry{.id = "nan", .title_key = "scene.nan", .icon = Glyph::Poison, .make = make_nan_scene},
       SceneEntry{.id = "duel",
                  .title_key = "scene.duel",

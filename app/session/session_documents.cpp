@@ -76,6 +76,21 @@ void Session::finish_simulation() {
   }
 }
 
+namespace {
+
+/// A job of many training steps is watched step by step, not as a whole.
+void set_pace(sim::Playhead& playhead, const sim::TrainingSpec& training, const sim::Trace& trace) {
+  constexpr std::int64_t kManySteps = 10;
+  constexpr double kSecondsAStep = 6;
+  playhead.speed = comfortable_speed(trace) / 1e9;
+  if (!training.network.enabled) return;
+  if (training.steps > 1) playhead.unit = sim::StepUnit::Phase;
+  if (training.steps >= kManySteps)
+    playhead.speed = comfortable_speed(trace, kSecondsAStep * static_cast<double>(training.steps)) / 1e9;
+}
+
+}  // namespace
+
 void Session::take(Wish wish, std::shared_ptr<const sim::Simulation> simulation) {
   const bool opens = wish.opens != nullptr;
   Document* document = opens ? wish.opens.get() : find(wish.document);
@@ -95,7 +110,7 @@ void Session::take(Wish wish, std::shared_ptr<const sim::Simulation> simulation)
     if (wish.place == Place::SamePlace && before) playhead.t = same_place(before->trace, playhead.t, trace);
     if (wish.place == Place::Start) {
       playhead = {};
-      playhead.speed = comfortable_speed(trace) / 1e9;
+      set_pace(playhead, branch.scenario.training, trace);
     }
     playhead.t = std::clamp<std::int64_t>(playhead.t, 0, trace.end_time());
   }
