@@ -155,6 +155,8 @@ void draw_cell(const Pen& p, const CellBox& box, int rank, std::size_t shown) {
                      .dash = l.dash});
   const float label = p.view.ctx.presenter ? p.smallest() : 13;
   const Rect b = box.box;
+  if (p.follows(p.ring.chunks[shown]))
+    c.rect(b.inset(-1), {.stroke = p.t.accent, .radius = radius + 1, .width = small ? 1.0f : 2.5f});
   if (box.label && p.label(label) > 0)
     c.text({b.x + 8, b.y + label}, chunk_name(p.ring.chunks[shown]), {.size = label, .color = l.label});
   if (box.glyph && l.glyph != Glyph::None && box.label)

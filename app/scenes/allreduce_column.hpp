@@ -23,6 +23,8 @@ struct Column {
 void heading(Column& k, std::string_view text, std::string_view right = {});
 /// The transfers of this ring step and of those before, newest first, with their sums.
 void draw_log(Column& k);
+/// The number that the person follows, on every rank.
+void draw_followed(Column& k);
 /// One number a GPU: where that number has been, and where it goes.
 void draw_way(Column& k);
 

@@ -126,6 +126,11 @@ void draw_goal(Column& k) {
   k.y += h + 14;
 }
 
+bool follows_number(const Column& k) {
+  const std::int64_t element = k.view.ctx.selection.element;
+  return k.ring.kind == ViewKind::Chunks && element >= 0 && element < k.ring.info.count;
+}
+
 // --- the numbers of one chunk ---
 
 bool shows_numbers(const Column& k) {
@@ -233,6 +238,10 @@ void draw_inspector(View& view, const RingView& ring, const TransferTable& table
   const float goal_top = k.y;
   if (shown) draw_goal(k);
   if (shown) state.places["goal"] = {k.x, goal_top, k.w, k.y - goal_top - 14};
+  if (follows_number(k)) {
+    draw_followed(k);
+    return;
+  }
   if (shows_numbers(k)) {
     draw_numbers(k, element);
     return;

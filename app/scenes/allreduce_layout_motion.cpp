@@ -146,10 +146,12 @@ void place_tiles(Making& m) {
     const float where = between ? place_between(path, p, size) : p;
     tile.direction = path.direction(where);
     Vec2 at = path.at(where);
+    bool covered = false;  // more than fit side by side: the last one lies on top
     if (lanes > 1 && m.out.form != Form::Columns) {
       const Vec2 n{-tile.direction.y, tile.direction.x};
       const float across = std::fabs(n.x) > .5f ? size.x : size.y;
       const float pitch = std::min(across + 8, (between ? 116.0f : 24.0f) / static_cast<float>(lanes - 1));
+      covered = pitch < across && lane + 1 < lanes;
       at = at + n * ((static_cast<float>(lane) - static_cast<float>(lanes - 1) / 2) * pitch);
     }
     if (dash) {  // no room between the columns: a dash under the numbers, from middle to middle
@@ -160,7 +162,7 @@ void place_tiles(Making& m) {
       if (shown < cells.size()) at.y = cells[shown].box.bottom() - size.y / 2;
     }
     tile.box = {at.x - size.x / 2, at.y - size.y / 2, size.x, size.y};
-    const bool written = size.x >= 30 && size.y >= 18;
+    const bool written = size.x >= 30 && size.y >= 18 && !covered;
     tile.label = written && size.y >= 60;
     tile.bar = written && size.y >= 34;
     if (written) {

@@ -155,6 +155,7 @@ void draw_tile(const Pen& p, const FlightView& f, const TileBox& tile) {
                .dash = f.progress < 0 ? Dash{5, 4} : Dash{}});
     if (bad) c.dots(b.inset(3), fade(p.t.nan, .30f), 6, 1.3f);
   }
+  if (p.follows(f.chunk)) c.rect(b.inset(-5), {.stroke = p.t.accent, .radius = radius + 3, .width = 2});
   const float label = p.view.ctx.presenter ? p.smallest() : 13;
   if (tile.label && p.label(label) > 0)
     c.text({b.x + 8, b.y + label}, chunk_name(f.chunk), {.size = label, .color = p.t.t2});

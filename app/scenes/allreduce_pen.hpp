@@ -17,6 +17,12 @@ struct Pen {
   const RingLayout& layout;
   const FigureState& state;
   double most = 1;  // scale of heat maps
+  /// The person follows one number, and it is in this chunk.
+  bool follows(std::uint32_t chunk) const {
+    const std::int64_t element = view.ctx.selection.element;
+    const sim::Chunk& part = ring.info.chunks.chunks[chunk];
+    return element >= part.offset && element < part.offset + part.count;
+  }
   bool colours() const { return ring.world <= kRankColors; }
   float smallest() const { return (view.ctx.presenter ? 28.0f : 13.0f) / layout.k; }
   /// A label size, or 0 if it would be too small to be text.

@@ -10,6 +10,7 @@
 #include "app/i18n/i18n.hpp"
 #include "app/scenes/allreduce_edit.hpp"
 #include "app/scenes/allreduce_inspector.hpp"
+#include "app/scenes/collective_inputs.hpp"
 #include "sim/collective/executor.hpp"
 
 namespace ringside::app {
@@ -24,40 +25,32 @@ constexpr const char* kEditPopup = "allreduce.cell";
 /// Reads single elements of big tensors: from the inputs along the schedule.
 class Elements {
  public:
-  void open(const SceneContext& ctx, const TransferTable& table) {
-    if (generation_ == ctx.generation && schedule_) {
-      table_ = &table;
-      return;
-    }
-    generation_ = ctx.generation;
+  void open(const SceneContext& ctx, const TransferTable& table, std::uint32_t coll) {
     table_ = &table;
-    schedule_.reset();
-    inputs_.clear();
+    if (generation_ == ctx.generation && coll_ == coll) return;
+    generation_ = ctx.generation;
+    coll_ = coll;
     known_.clear();
-    const sim::Scenario* s = ctx.scenario;
-    if (s == nullptr || s->tensor.values == sim::ValueSource::None || !s->faults.empty()) return;
-    const bool listed = !s->tensor.list.empty();
-    if (!listed && s->tensor.shape.count() * s->world_size() > kReadableNumbers) return;
-    inputs_ = sim::make_inputs(*s);
-    schedule_ = sim::make_schedule(s->schedule_request());
-    op_ = s->collective.op;
+    inputs_.open(ctx, coll);
+    op_ = ctx.trace.collective(coll).op;
   }
   /// Remembered: a frame asks for the same elements again and again.
   std::optional<sim::Scalar> read(int rank, std::int64_t element, int after_transfer) {
-    if (!schedule_ || static_cast<std::size_t>(rank) >= inputs_.size()) return std::nullopt;
+    if (!inputs_.known() || static_cast<std::size_t>(rank) >= inputs_.tensors().size()) return std::nullopt;
     const std::tuple key{rank, element, after_transfer};
     if (const auto found = known_.find(key); found != known_.end()) return found->second;
     if (known_.size() > kRemembered) known_.clear();
     const std::size_t done =
         after_transfer < 0 ? 0 : place_of(table_->all()[static_cast<std::size_t>(after_transfer)]) + 1;
-    return known_.emplace(key, sim::element_after(*schedule_, op_, inputs_, rank, element, done))
+    return known_
+        .emplace(key, sim::element_after(inputs_.schedule(), op_, inputs_.tensors(), rank, element, done))
         .first->second;
   }
 
  private:
   /// Where a recorded transfer stands in the schedule.
   std::size_t place_of(const TransferRecord& r) const {
-    const auto& all = schedule_->transfers;
+    const auto& all = inputs_.schedule().transfers;
     const auto first =
         std::lower_bound(all.begin(), all.end(), r.step,
                          [](const sim::Transfer& t, std::uint32_t step) { return t.step < step; });
@@ -68,9 +61,9 @@ class Elements {
   }
 
   std::uint64_t generation_ = ~std::uint64_t{0};
+  std::uint32_t coll_ = sim::kNone;
   const TransferTable* table_ = nullptr;
-  std::optional<sim::Schedule> schedule_;
-  std::vector<std::shared_ptr<const sim::Tensor>> inputs_;
+  CollectiveInputs inputs_;
   sim::ReduceOp op_ = sim::ReduceOp::Sum;
   std::map<std::tuple<int, std::int64_t, int>, sim::Scalar> known_;
 };
@@ -84,12 +77,13 @@ class AllReduceScene : public Scene {
     const bool big = coll != sim::kNone && ctx.trace.collective(coll).count > sim::Sample::kAllUpTo;
     reader_ = nullptr;
     if (big) {
-      elements_.open(ctx, table_);
+      elements_.open(ctx, table_, coll);
       reader_ = [this](int rank, std::int64_t element, int after) {
         return elements_.read(rank, element, after);
       };
     }
-    ring_ = make_view(ctx.trace, frame, table_, {.tensor = figure_.tensor, .element = reader_});
+    ring_ = make_view(ctx.trace, frame, table_,
+                      {.tensor = figure_.tensor, .element = reader_, .followed = followed(ctx, coll)});
     const int close_up = ctx.selection.rank >= 0 ? ctx.selection.rank : 0;
     layout_ = make_layout(
         ring_, {0, 0, ctx.stage.x, ctx.stage.y}, ctx.measure,
@@ -224,6 +218,12 @@ class AllReduceScene : public Scene {
     return frames_->frame_at(shown_t_);
   }
 
+  /// The element of the collective on stage that the person follows; -1 = none.
+  static std::int64_t followed(const SceneContext& ctx, std::uint32_t coll) {
+    const std::int64_t element = ctx.selection.element;
+    return coll != sim::kNone && element < ctx.trace.collective(coll).count ? element : -1;
+  }
+
   bool too_fast(const SceneContext& ctx) const {
     if (ctx.playhead.mode != sim::PlayMode::Playing || ring_.steps == 0 || ring_.ended <= ring_.started)
       return false;
@@ -234,6 +234,7 @@ class AllReduceScene : public Scene {
   void on_click(View& view, const FigureAnswer& answer) {
     Selection selection = view.ctx.selection;
     selection.link_from = selection.link_to = -1;
+    selection.element = -1;
     selection.rank = answer.clicked_rank;
     selection.chunk = answer.clicked_chunk;
     view.emit(action::Select{selection});
@@ -248,6 +249,7 @@ class AllReduceScene : public Scene {
     const sim::Chunk& part = ring_.info.chunks.chunks[chunk];
     if (part.count == 0 || part.count > kMost || view.ctx.scenario->tensor.values == sim::ValueSource::None)
       return;
+    if (view.ctx.scenario->training.network.enabled) return;  // a gradient is computed, not typed
     const auto inputs = input_texts(*view.ctx.scenario, answer.clicked_rank, part);
     if (inputs.empty()) return;
     cell_ = {.rank = answer.clicked_rank,

@@ -57,7 +57,8 @@ Numbers read_elements(const Moment& m, int rank, const sim::Chunk& chunk, int af
 
 /// What a rank put in: its input, or what the op made of it before it took part.
 Numbers input_of(const Moment& m, int rank, const sim::Chunk& chunk) {
-  const std::uint32_t event = m.frame.ranks[static_cast<std::size_t>(rank)].tensor_event;
+  const std::uint32_t event =
+      m.frame.ranks[static_cast<std::size_t>(rank)].tensor_of(m.frame.collective.coll);
   if (event != kNone) {
     const std::uint32_t sample = m.trace.events()[event].tensor.sample;
     if (sample != kNone) {
@@ -68,7 +69,7 @@ Numbers input_of(const Moment& m, int rank, const sim::Chunk& chunk) {
   return read_elements(m, rank, chunk, -1);
 }
 
-Numbers numbers_at(const Moment& m, int rank, const sim::Chunk& chunk, std::uint32_t sample, int after) {
+Numbers all_numbers_at(const Moment& m, int rank, const sim::Chunk& chunk, std::uint32_t sample, int after) {
   if (sample == kNone) return input_of(m, rank, chunk);
   Numbers found = numbers_of(m.trace.sample(sample));
   if (found.complete() || found.count != chunk.count) return found;
@@ -76,6 +77,19 @@ Numbers numbers_at(const Moment& m, int rank, const sim::Chunk& chunk, std::uint
   if (read.complete()) return read;
   found.sampled = std::move(read.sampled);
   return found;
+}
+
+/// The numbers of a chunk, or of the one that holds the followed number: that one alone, where it can be
+/// read.
+Numbers numbers_at(const Moment& m, int rank, const sim::Chunk& chunk, std::uint32_t sample, int after) {
+  Numbers all = all_numbers_at(m, rank, chunk, sample, after);
+  const std::int64_t place = m.options.followed - chunk.offset;
+  if (m.options.followed < 0 || place < 0 || place >= chunk.count) return all;
+  if (all.complete())
+    return numbers_of(std::vector<sim::Scalar>{all.values[static_cast<std::size_t>(place)]});
+  if (!m.options.element) return all;
+  const auto value = m.options.element(rank, m.options.followed, after);
+  return value ? numbers_of(std::vector<sim::Scalar>{*value}) : all;
 }
 
 Numbers reduce_all(sim::ReduceOp op, const Numbers& arrived, const Numbers& own) {
@@ -390,7 +404,7 @@ void set_goal(RingView& view, const Moment& m) {
     Numbers found;
     for (auto r = m.table.all().rbegin(); r != m.table.all().rend() && !found.complete(); ++r)
       if (r->chunk == index && r->after != kNone && (!r->reduces || r->step == view.reduce_steps))
-        found = numbers_at(m, r->dst, view.info.chunks.chunks[index], r->after, index_of(m, *r));
+        found = all_numbers_at(m, r->dst, view.info.chunks.chunks[index], r->after, index_of(m, *r));
     if (view.kind == ViewKind::Single) found = view.cell(0, 0).numbers;
     if (!found.complete()) {  // too many: the first ones are read
       if (found.sampled.empty() || index != view.chunks[0]) break;

@@ -29,6 +29,7 @@ using ElementReader =
 struct ViewOptions {
   bool tensor = false;  // what a debugger on that rank would see, instead of what is in transit
   ElementReader element;
+  std::int64_t followed = -1;  // an element of the buffer: its chunk shows this number alone; -1 = none
 };
 
 /// What is drawn of one chunk on one rank. `Adding` counts as added: the number is the new one.

@@ -34,6 +34,11 @@ inline constexpr std::int64_t kSilentAfterNs = 1'000'000'000;
 inline constexpr std::int64_t kStalledAfterNs = 20'000'000'000;
 inline constexpr std::int64_t kDeadAfterNs = 60'000'000'000;
 
+/// A collective that a rank has called and that is not over on it, with the tensor event that it brings.
+struct CallFrame {
+  std::uint32_t coll = kNone, tensor_event = kNone;
+};
+
 struct RankFrame {
   RankStatus status = RankStatus::Idle;
   Phase phase = Phase::Init;
@@ -47,7 +52,8 @@ struct RankFrame {
   std::int64_t waiting_since = -1;  // in a collective that has not started moving here; -1 = not waiting
   std::int64_t last_heard = -1;     // time of its last event of any kind
   std::int32_t exit_code = 0;
-  std::uint32_t in_collective = kNone;  // enqueued and not finished: Trace::collectives
+  std::uint32_t in_collective = kNone;  // enqueued and not finished: the first of `calls`
+  std::vector<CallFrame> calls;         // in the order in which it runs them: one, unless buckets queue up
   std::uint32_t last_finished = kNone;
   std::uint32_t tensor_event = kNone;  // last "input" or "prepared" tensor event
   std::uint32_t result_event = kNone;  // "result" tensor event of the collective on stage
@@ -60,6 +66,12 @@ struct RankFrame {
   std::int64_t weights_step = -1;
   double loss = 0, grad_norm = 0;
   std::uint8_t has = 0;  // kHasLoss | kHasGradNorm
+  /// The "input" or "prepared" tensor event that it brings, or brought last, into this collective.
+  std::uint32_t tensor_of(std::uint32_t coll) const {
+    for (const CallFrame& call : calls)
+      if (call.coll == coll) return call.tensor_event;
+    return tensor_event;
+  }
 };
 
 /// One chunk of one rank in the collective that is on stage.
@@ -96,7 +108,8 @@ struct Flight {
   bool reduces = false;
 };
 
-/// The collective on stage: the latest one that any rank has entered at t.
+/// The collective on stage: the latest one whose data any rank has begun to move at t. While none moves on
+/// stage, the latest that any rank has called.
 struct CollectiveFrame {
   std::uint32_t coll = kNone;
   std::uint32_t cells_per_rank = 0;      // 0 = ring steps not visible, or more than kMaxCellRanks ranks

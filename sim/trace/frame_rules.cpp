@@ -67,27 +67,43 @@ void on_phase(RankFrame& rank, Frame& frame, const Event& e) {
     rank.poisoned = true;
 }
 
+/// A bucket that is only called does not push the one that moves off the stage.
+bool is_moving(const CollectiveFrame& stage) {
+  return stage.coll != kNone && stage.cells_per_rank > 0 && stage.transfers_done < stage.transfers_total;
+}
+
 void on_enqueued(RankFrame& rank, Frame& frame, const Trace& trace, const Event& e) {
-  rank.in_collective = e.collective.coll;
-  rank.result_event = kNone;
-  rank.waiting_since = e.t;
-  rank.status = RankStatus::Waiting;
+  const std::uint32_t coll = e.collective.coll;
+  constexpr std::size_t kMostCalls = 1'024;  // as many as there may be buckets; more is no job
+  if (rank.calls.size() < kMostCalls) rank.calls.push_back({coll, rank.tensor_event});
+  if (rank.calls.size() == 1) {
+    rank.in_collective = coll;
+    rank.result_event = kNone;
+    rank.waiting_since = e.t;
+    rank.status = RankStatus::Waiting;
+  }
   const CollectiveFrame& stage = frame.collective;
-  if (stage.coll == kNone || e.collective.coll > stage.coll)
+  if (stage.coll == kNone || (coll > stage.coll && !is_moving(stage)))
+    set_stage(frame.collective, trace, coll);
+}
+
+void on_started(RankFrame& rank, Frame& frame, const Trace& trace, const Event& e) {
+  rank.waiting_since = -1;
+  if (!is_over(rank)) rank.status = RankStatus::Working;
+  if (frame.collective.coll == kNone || e.collective.coll > frame.collective.coll)
     set_stage(frame.collective, trace, e.collective.coll);
 }
 
-void on_started(RankFrame& rank) {
-  rank.waiting_since = -1;
-  if (!is_over(rank)) rank.status = RankStatus::Working;
-}
-
 void on_finished(RankFrame& rank, const Event& e) {
-  if (rank.in_collective == e.collective.coll) rank.in_collective = kNone;
+  std::erase_if(rank.calls, [&](const CallFrame& call) { return call.coll == e.collective.coll; });
+  rank.in_collective = rank.calls.empty() ? kNone : rank.calls.front().coll;
   rank.last_finished = e.collective.coll;
-  rank.waiting_since = -1;
+  rank.waiting_since = rank.calls.empty() ? -1 : e.t;
   rank.needs_chunk = false;
-  if (!is_over(rank)) rank.status = rank.in_phase ? RankStatus::Working : RankStatus::Idle;
+  if (is_over(rank)) return;
+  rank.status = !rank.calls.empty() ? RankStatus::Waiting
+                : rank.in_phase     ? RankStatus::Working
+                                    : RankStatus::Idle;
 }
 
 void on_step_begin(RankFrame& rank, Frame& frame, const Trace& trace, const Event& e, std::uint32_t index,
@@ -97,6 +113,7 @@ void on_step_begin(RankFrame& rank, Frame& frame, const Trace& trace, const Even
     rank.status = RankStatus::Working;
   }
   CollectiveFrame& stage = frame.collective;
+  if (stage.coll == kNone || e.ring.coll > stage.coll) set_stage(stage, trace, e.ring.coll);
   if (stage.coll != e.ring.coll) return;
   const CollectiveInfo& info = trace.collective(e.ring.coll);
   Flight flight;
@@ -177,6 +194,7 @@ void on_tensor(RankFrame& rank, const Trace& trace, const Event& e, std::uint32_
   const std::string& name = trace.string(e.tensor.name);
   if (name.starts_with("compare.")) return;  // a second way to the same result: not what the rank holds
   (name == "result" ? rank.result_event : rank.tensor_event) = index;
+  if (name == "prepared" && !rank.calls.empty()) rank.calls.front().tensor_event = index;
   rank.poisoned = has_nan(trace, e.tensor.sample);
 }
 
@@ -231,7 +249,7 @@ void FrameSource::apply(Frame& frame, std::uint32_t index) const {
       on_enqueued(*rank, frame, trace_, e);
       break;
     case EventType::CollectiveStarted:
-      on_started(*rank);
+      on_started(*rank, frame, trace_, e);
       break;
     case EventType::CollectiveFinished:
       on_finished(*rank, e);

@@ -2,7 +2,9 @@
 // followed to the ring, nothing without phases or of too many ranks breaks it.
 #include <cstdlib>
 
-#include "sim/job/buckets.hpp"
+#include "app/scenes/allreduce_numbers.hpp"
+#include "sim/job/training.hpp"
+#include "sim/tensor/reduce.hpp"
 #include "tests/gui/harness.hpp"
 
 namespace ringside::app::test {
@@ -36,6 +38,12 @@ void open(Harness& h, sim::Scenario scenario) {
   h.session().finish_simulation();
   h.session().scene_id = "step";
   h.frames(3);
+}
+
+sim::TrainingHistory history_until(const sim::Scenario& scenario, std::int64_t step) {
+  sim::TrainingHistory history(scenario);
+  while (history.known() < step) history.advance();
+  return history;
 }
 
 void check_moments(Harness& h, const std::string& what) {
@@ -212,12 +220,24 @@ TEST_F(StepEdits, ANumberIsFollowedToTheRing) {
   EXPECT_EQ(chosen.element, 70) << "of the bucket: element 110 of the gradient";
   EXPECT_EQ(chosen.chunk, 3);
   EXPECT_EQ(chosen.rank, 0);
-  const sim::Frame& frame = h.session().frame();
-  const sim::CollectiveInfo& info = h.session().trace().collective(frame.collective.coll);
+  const std::uint32_t coll = h.session().frame().collective.coll;
+  const sim::CollectiveInfo& info = h.session().trace().collective(coll);
   EXPECT_EQ(info.step, 12) << "the ring shows this step's collective";
   EXPECT_EQ(info.count, 72);
   EXPECT_EQ(h.problems(), "");
-  EXPECT_TRUE(h.shows("[70]")) << "the number's row is on screen";
+  EXPECT_TRUE(h.shows(tr("allreduce.followed.title", {"70", "c3"})));
+  const sim::TrainingHistory history = history_until(*h.session().scenario(), 12);
+  const sim::Scalar own = history.gradient(0, 12)->at(110),
+                    quarter = sim::prepare(sim::ReduceOp::Avg, 4, own);
+  EXPECT_TRUE(h.shows(number_text(quarter))) << "R0 brings a quarter of its own gradient";
+  std::int64_t here = -1;
+  for (const sim::Event& e : h.session().trace().events())
+    if (e.type == sim::EventType::RingStepEnd && e.ring.coll == coll && e.ring.chunk == 3 && e.rank() == 0)
+      here = e.t;
+  h.session().playhead().t = here;
+  h.frames(40);
+  EXPECT_TRUE(h.shows(number_text(history.update(0, 12)->at(110)))) << "and gets the mean";
+  EXPECT_EQ(h.problems(), "");
   if (wants_pictures()) {
     Harness seen({.offscreen = true});
     seen.open("training-step.toml");

@@ -10,6 +10,7 @@
 #include "sim/collective/sum_order.hpp"
 #include "sim/job/gradient_proof.hpp"
 #include "sim/job/training.hpp"
+#include "sim/trace/frame.hpp"
 
 namespace ringside::sim::test {
 namespace {
@@ -306,6 +307,32 @@ TEST(Buckets, TheFirstBucketHasTheJobsOpWithOverlapToo) {
   const Simulation job = run(text);
   for (const Event& e : events_of(job.trace, EventType::CollectiveEnqueued))
     EXPECT_EQ(e.collective.op, ReduceOp::Sum);
+}
+
+/// With overlap a rank calls the next bucket while the last one still waits for others: the frame stays with
+/// the one that moves, and every rank's own numbers are those of that bucket.
+TEST(Buckets, TheStageIsTheBucketThatMoves) {
+  const Scenario scenario = shipped("training-step.toml");
+  const Simulation job = simulate(scenario);
+  const TrainingHistory history = whole_history(scenario);
+  FrameSource frames(job.trace);
+  int seen = 0;
+  for (const Event& e : job.trace.events()) {
+    if (e.type != EventType::RingStepBegin || e.ring.step > 1) continue;
+    const Frame& frame = frames.frame_at(e.t);
+    const CollectiveInfo& info = job.trace.collective(e.ring.coll);
+    EXPECT_EQ(frame.collective.coll, e.ring.coll) << "at " << e.t;
+    const Bucket& bucket = history.buckets()[static_cast<std::size_t>(info.seq - 1) % 3];
+    EXPECT_EQ(info.count, bucket.count);
+    const std::uint32_t brought = frame.ranks[static_cast<std::size_t>(e.src_id)].tensor_of(e.ring.coll);
+    ASSERT_NE(brought, kNone);
+    const Sample& sample = job.trace.sample(job.trace.events()[brought].tensor.sample);
+    EXPECT_EQ(sample.count, bucket.count);
+    const Scalar own = history.gradient(e.src_id, info.step)->at(bucket.offset);
+    EXPECT_EQ(sample.values[0], make_scalar(DType::Float32, to_double(own) / 4)) << "times 1/4, exactly";
+    ++seen;
+  }
+  EXPECT_GT(seen, 500);
 }
 
 }  // namespace
