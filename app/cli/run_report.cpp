@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/cli/training_report.hpp"
 #include "sim/base/json_writer.hpp"
 #include "sim/base/text.hpp"
 
@@ -249,6 +250,7 @@ std::string run_json(const RunReport& report) {
   json.field("trace_hash", report.trace_hash).key("collectives").begin_array();
   for (const auto& collective : report.simulation.collectives) append_collective(json, report, collective);
   json.end_array();
+  append_training(json, report.scenario, report.simulation);
   std::string diagnosis;
   sim::append_diagnosis_json(diagnosis, report.diagnosis);
   json.key("diagnosis").raw(diagnosis).end_object();
@@ -273,6 +275,7 @@ std::string run_text(const RunReport& report) {
     out += "\nresult\n";
     append_result_text(out, simulation.collectives.back().result);
   }
+  out += training_text(scenario, simulation);
   out += diagnosis_text(report.diagnosis);
   out += fmt::format("\ntrace  {} events, hash {}\n",
                      sim::with_commas(static_cast<std::int64_t>(simulation.trace.size())), report.trace_hash);

@@ -153,6 +153,12 @@ void place_tiles(Making& m) {
       const float pitch = std::min(across + 8, (between ? 116.0f : 24.0f) / static_cast<float>(lanes - 1));
       covered = pitch < across && lane + 1 < lanes;
       at = at + n * ((static_cast<float>(lane) - static_cast<float>(lanes - 1) / 2) * pitch);
+      if (covered || lane + 1 == lanes) {  // a heap stays inside the figure
+        at.y = std::clamp(at.y, m.area.y + size.y / 2,
+                          std::max(m.area.y, m.area.bottom() - size.y) + size.y / 2);
+        at.x =
+            std::clamp(at.x, m.area.x + size.x / 2, std::max(m.area.x, m.area.right() - size.x) + size.x / 2);
+      }
     }
     if (dash) {  // no room between the columns: a dash under the numbers, from middle to middle
       const Rect &a = m.out.cards[static_cast<std::size_t>(f.src)].box,

@@ -48,6 +48,29 @@ class Cli : public testing::Test {
   fs::path folder_;
 };
 
+TEST_F(Cli, RunsTrainingWithAndWithoutAllReduce) {
+  const Said together = cli({"run", (kScenarios / "training-step.toml").string(), "--json"});
+  const Said alone = cli({"run", (kScenarios / "training-alone.toml").string(), "--json"});
+  ASSERT_EQ(together.code, 0);
+  ASSERT_EQ(alone.code, 0);
+  const json on = json::parse(together.out)["training"], off = json::parse(alone.out)["training"];
+  EXPECT_EQ(on["steps"], 50);
+  EXPECT_EQ(on["models"], 1);
+  EXPECT_EQ(on["steps_with_equal_weights"], 50);
+  EXPECT_LT(on["loss_on_all"]["last"].get<double>(), 0.2 * on["loss_on_all"]["first"].get<double>());
+  EXPECT_EQ(off["models"], 4);
+  EXPECT_EQ(off["steps_with_equal_weights"], 0);
+  EXPECT_GT(off["loss_on_all"]["last"].get<double>(), 2 * on["loss_on_all"]["last"].get<double>());
+  EXPECT_TRUE(on["proof"]["within_bound"].get<bool>());
+  EXPECT_GT(on["proof"]["largest_difference"].get<double>(), 0);
+  EXPECT_EQ(on["proof"]["same_order_different"], 0);
+  EXPECT_TRUE(off["proof"].is_null());
+  const Said text = cli({"run", (kScenarios / "training-step.toml").string()});
+  EXPECT_NE(text.out.find("1 model on 4 ranks; equal weights after 50 of 50 steps"), std::string::npos)
+      << text.out;
+  EXPECT_NE(text.out.find("in the same order exactly 0"), std::string::npos) << text.out;
+}
+
 TEST_F(Cli, RunsTheFirstLesson) {
   const Said said = cli({"run", (kScenarios / "four-gpus.toml").string(), "--json"});
   EXPECT_EQ(said.code, 0);
