@@ -2,8 +2,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
+#include "app/cli/assets.hpp"
 #include "app/cli/command.hpp"
 #include "backend/files.hpp"
 #include "sim/base/json_writer.hpp"
@@ -24,9 +26,31 @@ bool is_lesson(const std::string& text) {
   return text.find("[[step]]") != std::string::npos;
 }
 
+/// The first scenario that a lesson names and that is neither among the shipped ones beside its folder nor
+/// beside the lesson itself.
+std::optional<sim::Error> missing_scenario(const sim::Lesson& lesson, const std::string& file) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::absolute(file).parent_path();
+  for (const sim::LessonStep& step : lesson.steps) {
+    std::error_code none;
+    if (step.scenario.empty() || fs::exists(folder / ".." / "scenarios" / step.scenario, none) ||
+        fs::exists(folder / step.scenario, none))
+      continue;
+    if (read_asset({}, "scenarios/" + step.scenario)) continue;
+    return sim::Error{.what = "there is no scenario of this name",
+                      .file = file,
+                      .line = step.line,
+                      .text = step.scenario,
+                      .legal = "a file of assets/scenarios, or one beside the lesson"};
+  }
+  return std::nullopt;
+}
+
 int check_lesson(const CheckOptions& options, const std::string& text) {
   const auto lesson = sim::parse_lesson(text, options.file);
   if (!lesson) return report(lesson.error(), options.json, kBadInput);
+  if (const auto missing = missing_scenario(*lesson, options.file))
+    return report(*missing, options.json, kBadInput);
   const auto count = [&](auto has) {
     return static_cast<std::int64_t>(std::count_if(lesson->steps.begin(), lesson->steps.end(), has));
   };

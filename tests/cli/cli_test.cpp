@@ -100,6 +100,25 @@ TEST_F(Cli, RunsTheFirstLesson) {
   EXPECT_DOUBLE_EQ(collective["busbw_GBps"].get<double>(), 1.5 * collective["algbw_GBps"].get<double>());
 }
 
+TEST_F(Cli, ChecksLessons) {
+  for (const auto& entry : fs::directory_iterator(fs::path(kScenarios).parent_path() / "lessons"))
+    EXPECT_EQ(cli({"check", entry.path().string()}).code, 0) << entry.path();
+  const fs::path file = fs::path(testing::TempDir()) / "lesson-check.toml";
+  const auto check = [&](std::string_view step) {
+    std::ofstream(file) << "id = \"x\"\ntitle = { en = \"X\" }\n[[step]]\ntext = { en = \"t\" }\n" << step;
+    return cli({"check", file.string()});
+  };
+  const Said typo = check("scene = \"allredcue\"\n");
+  EXPECT_EQ(typo.code, 2);
+  EXPECT_NE(typo.err.find(":5:"), std::string::npos) << typo.err;
+  EXPECT_NE(typo.err.find("allreduce"), std::string::npos) << typo.err;
+  const Said missing = check("scenario = \"no-such.toml\"\n");
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_NE(missing.err.find("no-such.toml"), std::string::npos) << missing.err;
+  EXPECT_EQ(check("scenario = \"four-gpus.toml\"\n").code, 0);
+  fs::remove(file);
+}
+
 TEST_F(Cli, EveryShippedScenarioRunsAndChecks) {
   for (const auto& entry : fs::directory_iterator(kScenarios)) {
     if (entry.path().extension() != ".toml") continue;
