@@ -101,6 +101,8 @@ void App::frame(int width, int height, std::int64_t wall_ns, double now, DrawRec
   refresh_lessons(now);
   const bool moved = session_.update(wall_ns);
   session_.lessons.keep(session_.notices);
+  if (auto notice = export_.poll()) session_.notices.push_back(std::move(*notice));
+  shell_.exporting = {export_.running(), export_.frame(), export_.frames()};
   const float scale = font_scale_;
   Canvas canvas(ImGui::GetBackgroundDrawList(), *fonts_, theme(),
                 {static_cast<float>(width) / scale, static_cast<float>(height) / scale}, scale, record);
@@ -126,10 +128,62 @@ void App::apply_actions() {
   for (const Action& action : pending) {
     if (const auto* file = std::get_if<action::OpenFile>(&action)) {
       open_files({file->path}, file->new_tab);
-    } else if (!session_.apply(action)) {
+    } else if (!share(action) && !session_.apply(action)) {
       apply_to_window(action);
     }
   }
+}
+
+sim::Status App::open_moment(std::string_view text) {
+  auto moment = read_moment(text);
+  if (!moment) return moment.error();
+  if (find_scene(moment->scene_id) != nullptr) shell_.scene(moment->scene_id).set_view_state(moment->view);
+  session_.open_moment(std::move(*moment));
+  return sim::ok();
+}
+
+sim::Result<std::string> App::moment_text() {
+  if (session_.scenario() == nullptr) return sim::Error{.what = tr("share.not_simulated")};
+  Moment moment = session_.moment(shell_.scene(session_.scene_id).view_state());
+  if (moment.scene_id == kLessonScene) moment.scene_id = session_.lessons.scene();  // what the lesson shows
+  return write_moment(moment);
+}
+
+bool App::share(const Action& action) {
+  const auto say = [&](NoticeKind kind, std::string text) { session_.notices.push_back({kind, std::move(text)}); };
+  const auto complain = [&](const sim::Error& error) {
+    say(NoticeKind::Error, sim::escape_for_display(error.message()));
+  };
+  if (std::holds_alternative<action::CopyMoment>(action)) {
+    const auto text = moment_text();
+    if (!text) return complain(text.error()), true;
+    ImGui::SetClipboardText(text->c_str());
+    say(NoticeKind::Info, tr("share.copied", {std::to_string(text->size())}));
+  } else if (std::holds_alternative<action::PasteMoment>(action)) {
+    const char* text = ImGui::GetClipboardText();
+    if (text == nullptr || *text == '\0') return say(NoticeKind::Warning, tr("share.empty_clipboard")), true;
+    if (const sim::Status opened = open_moment(text); !opened) return complain(opened.error()), true;
+    say(NoticeKind::Info, tr("share.opened"));
+  } else if (const auto* moment = std::get_if<action::OpenMoment>(&action)) {
+    if (const sim::Status opened = open_moment(moment->text); !opened) complain(opened.error());
+  } else if (const auto* save = std::get_if<action::SaveScenario>(&action)) {
+    if (const sim::Status saved = session_.save_scenario(save->path); !saved) return complain(saved.error()), true;
+    say(NoticeKind::Info, tr("share.saved", {sim::escape_for_display(save->path)}));
+    add_recent(settings_, save->path);
+    settings_changed_ = true;
+    refresh_library();
+  } else if (const auto* wanted = std::get_if<action::Export>(&action)) {
+    const auto text = moment_text();
+    if (!text) return complain(text.error()), true;
+    const ExportLook look{settings_.lang, settings_.theme, settings_.user_scale, assets_};
+    if (const sim::Status started = export_.start(*wanted, look, *text, program); !started)
+      complain(started.error());
+  } else if (std::holds_alternative<action::CancelExport>(action)) {
+    export_.cancel();
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void App::apply_to_window(const Action& action) {

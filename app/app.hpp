@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/draw/record.hpp"
+#include "app/session/export_job.hpp"
 #include "app/session/session.hpp"
 #include "app/session/settings.hpp"
 #include "app/shell/shell.hpp"
@@ -36,6 +37,11 @@ class App {
   /// Files that were dropped on the window: beside what is open.
   void drop_files(const std::vector<std::string>& paths) { open_files(paths, true); }
 
+  /// Opens a moment; the error says what is wrong with the text.
+  sim::Status open_moment(std::string_view text);
+  /// The moment on screen as a text.
+  sim::Result<std::string> moment_text();
+
   Session& session() { return session_; }
   Shell& shell() { return shell_; }
   Ui& ui() { return ui_; }
@@ -52,10 +58,15 @@ class App {
   bool take_full_screen() { return std::exchange(full_screen_wanted_, false); }
   bool settings_changed() { return std::exchange(settings_changed_, false); }
   std::string window_title() const;
+  ExportJob& export_job() { return export_; }
+  /// The ringside that exports run; "" = none (tests).
+  std::string program = own_program();
   bool keep_settings = true;  // false: tests and --render leave no file behind
 
  private:
   void apply_to_window(const Action& action);
+  /// Moments, files, exports. True if it was one of them.
+  bool share(const Action& action);
   void refresh_library();
   void refresh_lessons(double now);
 
@@ -65,6 +76,7 @@ class App {
   Session session_;
   Shell shell_;
   Ui ui_;
+  ExportJob export_;
   Actions actions_;
   float font_scale_ = 0;
   double next_frame_in_ = 0;

@@ -1,12 +1,15 @@
 // `ringside`: opens the window, or renders one frame off-screen. The frame loop is all here.
 #include <charconv>
+#include <csignal>
 #include <cstdio>
+#include <iostream>
 #include <memory>
 
 #include "app/app.hpp"
 #include "app/imgui_compat.hpp"
 #include "app/options.hpp"
 #include "app/platform/platform.hpp"
+#include "app/render.hpp"
 #include "app/session/files.hpp"
 #include "sim/base/text.hpp"
 
@@ -28,11 +31,15 @@ int fail(const sim::Error& error, int code) {
   return code;
 }
 
-void draw_frame(App& app, Platform& platform, std::int64_t wall_ns, double now) {
-  const auto size = ImGui::GetIO().DisplaySize;
-  const int w = static_cast<int>(size.x), h = static_cast<int>(size.y);
-  app.frame(w, h, wall_ns, now);
-  compat::upload_glyphs(app.fonts(), platform.texture_upload());
+volatile std::sig_atomic_t g_interrupted = 0;
+
+/// A text of the command line, or standard input, bounded.
+std::string moment_text(const std::string& given) {
+  if (given != "-") return given;
+  std::string out(kMaxMomentText + 1, '\0');
+  std::cin.read(out.data(), static_cast<std::streamsize>(out.size()));
+  out.resize(static_cast<std::size_t>(std::cin.gcount()));
+  return out;
 }
 
 /// "ID" or "ID:STEP", the step from 1.
@@ -62,6 +69,8 @@ sim::Status start_lesson(Session& session, const std::string& wanted) {
 sim::Status open_files(App& app, const Options& options) {
   Session& session = app.session();
   if (!options.files.empty()) app.drop_files(options.files);
+  if (!options.moment.empty())
+    if (const sim::Status opened = app.open_moment(moment_text(options.moment)); !opened) return opened;
   session.finish_simulation();
   if (session.problem()) return session.problem()->error;
   if (!options.scene.empty()) {
@@ -88,13 +97,13 @@ sim::Status open_files(App& app, const Options& options) {
 int render(App& app, Platform& platform, const Options& options) {
   app.keep_settings = false;
   if (const sim::Status status = open_files(app, options); !status) return fail(status.error(), 2);
-  Image image;
-  for (int i = 0; i < 2; ++i) {  // the second frame knows the first one's layout
-    app.prepare_fonts(options.width, options.height);
-    platform.begin_frame();
-    draw_frame(app, platform, 0, 0);
-    platform.end_frame(app.background(), &image);
+  if (options.render.ends_with(".mp4")) {
+    std::signal(SIGINT, [](int) { g_interrupted = 1; });
+    std::signal(SIGTERM, [](int) { g_interrupted = 1; });
+    const sim::Status status = render_video(app, platform, options, [] { return g_interrupted != 0; });
+    return status ? 0 : fail(status.error(), 1);
   }
+  const Image image = render_image(app, platform, options.width, options.height);
   if (const sim::Status status = write_png(options.render, image); !status) return fail(status.error(), 1);
   return 0;
 }

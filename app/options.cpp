@@ -80,17 +80,27 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   CLI::App cli{
       "A ringside seat at distributed training.\n\nExamples:\n"
       "  ringside assets/scenarios/four-gpus.toml\n"
-      "  ringside --render out.png --at ring:2 --size 2560x1440 --lang ko assets/scenarios/four-gpus.toml",
+      "  ringside --render out.png --at ring:2 --size 2560x1440 --lang ko assets/scenarios/four-gpus.toml\n"
+      "  ringside --render out.mp4 --from ring:1 --to end --fps 30 --seconds 10 assets/scenarios/four-gpus.toml",
       "ringside"};
   std::string size, lang, theme;
   float scale = 1;
   cli.add_option("FILE", o.files, "a scenario (.toml), one .npy file a rank, a recording, or logs and folders of a stopped job");
-  cli.add_option("--render", o.render, "draw off-screen into this PNG and leave");
+  cli.add_option("--render", o.render, "draw off-screen into this PNG, or a range of time into this MP4, and leave");
   cli.add_option("--scene", o.scene, "what to show: home, allreduce …");
   cli.add_option(
       "--at", o.at,
       "the moment: 1.5ms, step:3 (training step), ring:2 (end of a ring step), event:40, start, end");
   cli.add_option("--lesson", o.lesson, "a lesson: its id, and perhaps a step: why-allreduce:2");
+  cli.add_option("--moment", o.moment, "a copied moment (ringside1. …), or - to read it from standard input");
+  cli.add_option("--from", o.from, "a video's first moment, as --at (default: start)");
+  cli.add_option("--to", o.to, "a video's last moment, as --at (default: end)");
+  cli.add_option("--fps", o.fps, "a video's frames a second")->check(CLI::Range(1, 120));
+  double seconds = 0;
+  CLI::Option* seconds_option =
+      cli.add_option("--seconds", seconds, "a video's length (default: as the window plays it)")
+          ->check(CLI::Range(0.04, 3600.0));
+  cli.add_flag("--progress", o.progress, "with --render: count frames on standard output");
   cli.add_option("--size", size, "pixels of the window or image, WIDTHxHEIGHT");
   cli.add_option("--lang", lang, "en or ko")->check(CLI::IsMember({"en", "ko"}));
   cli.add_option("--theme", theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));
@@ -115,6 +125,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   if (!lang.empty()) o.lang = lang == "ko" ? Lang::Ko : Lang::En;
   if (!theme.empty()) o.theme = theme == "light" ? ThemeChoice::Light : ThemeChoice::Dark;
   if (scale_option->count() > 0) o.scale = scale;
+  if (seconds_option->count() > 0) o.seconds = seconds;
   if (!size.empty()) {
     const std::size_t x = size.find('x');
     const auto w = whole_number(std::string_view(size).substr(0, x));

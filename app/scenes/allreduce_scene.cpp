@@ -152,6 +152,14 @@ class AllReduceScene : public Scene {
     return out;
   }
 
+  std::string view_state() const override {
+    return std::string(figure_.tensor ? "tensor" : "transit") + (figure_.row ? " row" : " ring");
+  }
+  void set_view_state(std::string_view state) override {
+    figure_.tensor = state.starts_with("tensor");
+    figure_.row = state.ends_with(" row");
+  }
+
   std::string caption(const SceneContext&) const override {
     std::string out;
     for (const Sentence& s : ring_.now) {

@@ -138,6 +138,10 @@ class Scene {
   virtual std::string caption_detail(const SceneContext&) const { return {}; }
   /// Facts beside the title in the top bar; empty = the shell's own ("AllReduce · ring · float32 · sum").
   virtual std::string facts(const SceneContext&) const { return {}; }
+  /// What a person has chosen on this scene that is not in the Session ("tensor row"), for a moment that is copied,
+  /// and back. Text from outside: what is not understood is left as it is.
+  virtual std::string view_state() const { return {}; }
+  virtual void set_view_state(std::string_view) {}
   /// False while this scene has no use for the transport bar, though its row has one.
   virtual bool wants_transport(const SceneContext&) const { return true; }
   /// The rail lights this scene's row up instead; empty = the scene's own.

@@ -136,6 +136,25 @@ struct SwitchTab {
 struct CloseTab {
   int index = 0;
 };
+// What leaves the window and comes back.
+struct CopyMoment {};   // to the clipboard, as a text
+struct PasteMoment {};  // from the clipboard
+struct OpenMoment {
+  std::string text;
+};
+struct SaveScenario {
+  std::string path;
+};
+/// A picture (.png) of the playhead's moment, or a video (.mp4) of a range.
+struct Export {
+  std::string path;
+  bool video = false;
+  int width = 1920, height = 1080, fps = 30;
+  double seconds = 10;            // length of the video
+  std::int64_t from = 0, to = 0;  // ns
+  bool presenter = false;
+};
+struct CancelExport {};
 /// Anything else that one scene needs of the Session.
 struct Custom {
   std::string what;
@@ -151,7 +170,9 @@ using Action =
                  action::SetTheme, action::SetUserScale, action::SetReducedMotion, action::ShowNotice,
                  action::CopyText, action::EditScenario, action::Undo, action::Redo, action::Inject,
                  action::RemoveFault, action::SwitchBranch, action::Compare, action::OpenBreakMenu,
-                 action::CancelSimulation, action::SwitchTab, action::CloseTab, action::Custom>;
+                 action::CancelSimulation, action::SwitchTab, action::CloseTab,
+                 action::CopyMoment, action::PasteMoment, action::OpenMoment, action::SaveScenario, action::Export,
+                 action::CancelExport, action::Custom>;
 using Actions = std::vector<Action>;
 
 }  // namespace ringside::app

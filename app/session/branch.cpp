@@ -1,5 +1,7 @@
 #include "app/session/branch.hpp"
 
+#include <algorithm>
+
 #include "sim/base/random.hpp"
 #include "sim/base/text.hpp"
 
@@ -52,6 +54,17 @@ std::vector<sim::Fault> faults_of(const sim::Scenario& scenario, const std::vect
 sim::Scenario with_commands(sim::Scenario scenario, const std::vector<sim::Command>& commands) {
   scenario.faults = faults_of(scenario, commands);
   return scenario;
+}
+
+std::int64_t divergence(const std::vector<Branch>& branches, int a, int b) {
+  // The younger of two is never an ancestor of the older: step up from it until both are the same.
+  std::int64_t t = INT64_MAX;
+  while (a != b && a >= 0 && b >= 0) {
+    int& younger = a > b ? a : b;
+    t = std::min(t, branches[static_cast<std::size_t>(younger)].forked_at);
+    younger = branches[static_cast<std::size_t>(younger)].parent;
+  }
+  return t == INT64_MAX || a != b ? 0 : t;
 }
 
 }  // namespace ringside::app

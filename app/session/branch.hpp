@@ -31,4 +31,7 @@ std::vector<sim::Fault> faults_of(const sim::Scenario& scenario, const std::vect
 /// The branch as a scenario of its own: its commands as [[fault]]s with a time. Gives the same trace.
 sim::Scenario with_commands(sim::Scenario scenario, const std::vector<sim::Command>& commands);
 
+/// Until when two branches share their past: the first fork after which their ways are apart.
+std::int64_t divergence(const std::vector<Branch>& branches, int a, int b);
+
 }  // namespace ringside::app

@@ -36,6 +36,7 @@ struct Document {
   Selection selection;
   std::string scene_id;
   int compared = -1;  // the branch that is shown beside
+  bool of_lesson = false;  // opened by a lesson: its next scenario takes the place
 
   const Branch* current() const {
     return branches.empty() ? nullptr : &branches[static_cast<std::size_t>(branch)];

@@ -122,4 +122,55 @@ std::string config_folder() {
   return home.empty() ? "" : home + "/.config/ringside";
 }
 
+namespace {
+
+bool writable_folder(const std::string& path) {
+  std::error_code error;
+  return !path.empty() && fs::is_directory(path, error) && access(path.c_str(), W_OK) == 0;
+}
+
+/// XDG_DOCUMENTS_DIR, from the environment or from user-dirs.dirs ("$HOME/Documents").
+std::string xdg_documents() {
+  if (std::string given = environment("XDG_DOCUMENTS_DIR"); !given.empty()) return given;
+  const std::string home = environment("HOME"), config = environment("XDG_CONFIG_HOME");
+  const auto text = read_file((config.empty() ? home + "/.config" : config) + "/user-dirs.dirs", 1 << 16);
+  if (!text) return {};
+  constexpr std::string_view kKey = "XDG_DOCUMENTS_DIR=\"";
+  const std::size_t at = text->find(kKey);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + kKey.size();
+  std::string value = text->substr(begin, std::min(text->find('"', begin), text->size()) - begin);
+  if (value.starts_with("$HOME")) value = home + value.substr(5);
+  return value;
+}
+
+}  // namespace
+
+std::string documents_folder(const std::string& opened_path) {
+  std::error_code error;
+  if (!opened_path.empty()) {
+    const fs::path folder = fs::weakly_canonical(fs::path(opened_path), error).parent_path();
+    const bool own = fs::is_regular_file(folder / ".." / "lang" / "en" / "window.toml", error) ||
+                     fs::is_regular_file(folder / ".." / ".." / "lang" / "en" / "window.toml", error);
+    if (!own && writable_folder(folder.string())) return folder.string();
+  }
+  const std::string home = environment("HOME");
+  for (const std::string& folder : {xdg_documents(), home + "/Documents", home})
+    if (writable_folder(folder)) return folder;
+  return fs::current_path(error).string();
+}
+
+std::string safe_file_stem(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte == 0x7F || c == '/' || c == '\\' || c == ':' ? '-' : c;
+    if (out.size() >= 120) break;
+  }
+  while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0) == 0x80 && out.size() >= 118) out.pop_back();
+  const std::size_t first = out.find_first_not_of(". -");
+  out = first == std::string::npos ? "" : out.substr(first);
+  return out.empty() ? "scenario" : out;
+}
+
 }  // namespace ringside::app

@@ -54,7 +54,7 @@ double simulation_cost(const sim::Scenario& scenario) {
 }
 
 double comfortable_speed(const sim::Trace& trace, double seconds) {
-  const double wanted = std::max(1.0, static_cast<double>(trace.end_time())) / seconds;
+  const double wanted = std::max(1.0, TimeAxis(trace).length()) / seconds;
   // 1, 2 or 5 times a power of ten, so that the bar reads "1 μs = 0.5 s".
   const double power = std::pow(10.0, std::floor(std::log10(wanted)));
   for (const double k : {1.0, 2.0, 5.0})
@@ -70,6 +70,18 @@ std::string_view scene_for(const sim::Scenario& scenario) {
                                    [](const sim::Fault& f) { return f.kind == sim::FaultKind::Nan; });
   if (poisons && scenario.world_size() <= kMostOnePath) return "nan";
   return scenario.world_size() > kMostOnARing || breaks ? "cluster" : "allreduce";
+}
+
+bool advance_along(sim::Playhead& playhead, std::int64_t wall_ns, const TimeAxis& axis, std::int64_t end_time) {
+  if (axis.cuts().empty() || playhead.mode != sim::PlayMode::Playing) return playhead.advance(wall_ns, end_time);
+  const std::int64_t before = playhead.t;
+  const double place = axis.place(before) + static_cast<double>(wall_ns) * playhead.speed;
+  playhead.t = std::max(before, axis.time(place));
+  if (place >= axis.length()) {
+    playhead.t = playhead.loop ? 0 : end_time;
+    if (!playhead.loop) playhead.mode = sim::PlayMode::Paused;
+  }
+  return true;  // even if the time in ns is the same, a share of one may have passed
 }
 
 Session::Session() {
@@ -195,6 +207,7 @@ void Session::open(sim::Scenario scenario, std::string name, std::string path, b
   wish.scenario = std::move(scenario);
   if (scene_id == "home") scene_id = scene_for(wish.scenario);
   wish.opens->scene_id = scene_id;
+  wish.opens->of_lesson = scene_id == kLessonScene;
   run(std::move(wish));
 }
 
@@ -206,6 +219,64 @@ void Session::open_trace(std::unique_ptr<sim::Trace> trace, std::string name, Ab
   document->playhead.speed = comfortable_speed(*trace) / 1e9;
   document->foreign = std::move(trace);
   place_document(std::move(document), new_tab);
+}
+
+// --- moments
+// -----------------------------------------------------------------------------------------------------------
+
+Moment Session::moment(std::string view) const {
+  const Branch* branch = front().current();
+  RINGSIDE_CHECK(branch != nullptr);
+  Moment out;
+  out.name = front().name;
+  out.scene_id = scene_id;
+  out.view = std::move(view);
+  out.scenario = branch->scenario;
+  out.commands = branch->commands;
+  out.playhead = front().playhead;
+  out.selection = selection;
+  return out;
+}
+
+void Session::open_moment(Moment moment) {
+  Wish wish;
+  wish.opens = std::make_unique<Document>();
+  Document& document = *wish.opens;
+  document.name = std::move(moment.name);
+  document.scene_id = find_scene(moment.scene_id) != nullptr ? moment.scene_id : "allreduce";
+  document.selection = moment.selection;
+  document.playhead = moment.playhead;
+  document.playhead.mode = sim::PlayMode::Paused;
+  Branch first;
+  first.scenario = moment.scenario;
+  document.branches.push_back(first);
+  if (!moment.commands.empty()) {
+    first.commands = moment.commands;
+    first.parent = 0;
+    first.forked_at = moment.commands.back().t;
+    document.branches.push_back(first);
+  }
+  wish.branch = static_cast<int>(document.branches.size()) - 1;
+  wish.new_tab = true;
+  wish.scenario = std::move(moment.scenario);
+  wish.commands = std::move(moment.commands);
+  wish.place = Place::SameTime;
+  problem_.reset();
+  run(std::move(wish));
+}
+
+sim::Status Session::save_scenario(const std::string& path) {
+  const Branch* branch = front().current();
+  if (branch == nullptr) return sim::Error{.what = tr("share.not_simulated")};
+  const sim::Scenario whole = without_files(branch->scenario);
+  constexpr std::int64_t kMostWritten = std::int64_t{1} << 22;
+  if (!whole.tensor.list.empty() && whole.tensor.shape.count() * whole.world_size() > kMostWritten)
+    return sim::Error{.what = tr("share.too_many"), .legal = sim::with_commas(kMostWritten)};
+  if (const sim::Status written = write_file(path, sim::to_toml(with_commands(whole, branch->commands))); !written)
+    return written.error();
+  front().path = path;
+  front().name = file_stem(path);
+  return sim::ok();
 }
 
 // --- time
@@ -227,7 +298,7 @@ bool Session::update(std::int64_t wall_ns) {
       changed = true;
     }
   }
-  const bool moved = has_trace() && playhead().advance(wall_ns, end_time());
+  const bool moved = has_trace() && advance_along(playhead(), wall_ns, axis_, end_time());
   lessons.hold(*this);
   return moved || changed;
 }

@@ -21,6 +21,8 @@
 #include "app/session/breaks.hpp"
 #include "app/session/document.hpp"
 #include "app/session/incident_desk.hpp"
+#include "app/session/moment.hpp"
+#include "app/session/time_axis.hpp"
 #include "sim/base/result.hpp"
 #include "sim/job/simulate.hpp"
 #include "sim/trace/difference.hpp"
@@ -103,7 +105,21 @@ class Session {
   const std::optional<sim::Difference>& difference() const { return difference_; }
   /// The simulation beside; null while there is none.
   const sim::Simulation* compared_simulation() const { return compared_shown_.get(); }
+  std::shared_ptr<const sim::Simulation> compared_shared() const { return compared_shown_; }
   std::uint64_t compared_generation() const { return compared_generation_; }
+
+  // --- moments
+  // -------------------------------------------------------------------------------------------------------
+  /// What is on screen, to be opened elsewhere (`view` is for the scene's own). Only while scenario() is known.
+  Moment moment(std::string view) const;
+  /// Opens it in a tab of its own, at its place in time, beside the branch without its faults.
+  void open_moment(Moment moment);
+  /// Writes the branch on screen as a scenario file, faults by hand included; values from files are written out. The
+  /// tab then belongs to that file.
+  sim::Status save_scenario(const std::string& path);
+
+  /// The time axis of what is on screen: long waits are cut.
+  const TimeAxis& axis() const { return axis_; }
 
   // --- tabs
   // ----------------------------------------------------------------------------------------------------------
@@ -197,6 +213,7 @@ class Session {
   std::uint64_t next_number_ = 1;
   const sim::Trace* trace_ = nullptr;
   std::unique_ptr<sim::FrameSource> frames_, compared_frames_;
+  TimeAxis axis_;
   std::shared_ptr<const sim::Simulation> shown_, compared_shown_;  // keep what frames_ look at alive
   std::optional<sim::Difference> difference_;
   std::optional<FileProblem> problem_;
@@ -221,5 +238,7 @@ double simulation_cost(const sim::Scenario& scenario);
 inline constexpr double kBackgroundCost = 3e6;
 /// A speed at which the trace takes about `seconds` to play: simulated ns per wall second.
 double comfortable_speed(const sim::Trace& trace, double seconds = 16);
+/// The playhead after wall time, along an axis on which long waits are short. As Playhead::advance.
+bool advance_along(sim::Playhead& playhead, std::int64_t wall_ns, const TimeAxis& axis, std::int64_t end_time);
 
 }  // namespace ringside::app

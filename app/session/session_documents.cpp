@@ -175,7 +175,8 @@ void Session::place_document(std::unique_ptr<Document> document, bool new_tab) {
         new_tab = false;
         break;
       }
-  const bool replaces = !has_trace() || (!new_tab && front().untouched());
+  const bool replaces =
+      !has_trace() || (!new_tab && (front().untouched() || (front().of_lesson && document->of_lesson)));
   if (replaces) {
     scene_id = document->scene_id;
     selection = document->selection;
@@ -253,6 +254,7 @@ void Session::show() {
   frames_.reset();
   shown_ = branch != nullptr ? branch->simulation : nullptr;
   trace_ = front().foreign ? front().foreign.get() : shown_ ? &shown_->trace : nullptr;
+  axis_ = trace_ != nullptr ? TimeAxis(*trace_) : TimeAxis();
   if (trace_ != nullptr) frames_ = std::make_unique<sim::FrameSource>(*trace_);
   ++generation_;
   refresh_comparison();

@@ -35,6 +35,9 @@ std::vector<KeyRow> key_rows() {
           {{"Ctrl", "Z"}, "keys.undo"},
           {{"Ctrl", "Y"}, "keys.redo"},
           {{"Ctrl", "C"}, "keys.copy"},
+          {{"Ctrl", "V"}, "keys.paste"},
+          {{"Ctrl", "S"}, "keys.save"},
+          {{"Ctrl", "Tab"}, "keys.tab"},
           {{"F1"}, "keys.help"},
           {{"F2"}, "keys.glossary"},
           {{"F11"}, "keys.full_screen"}};
@@ -229,18 +232,46 @@ void Shell::draw_problem(View& view, Session& session) {
 }
 
 void Shell::draw_progress(View& view, const Session& session) {
-  if (session.simulating_for_ns() < 150'000'000) return;
+  float y = view.box.y + 16;
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
-  const std::string text = tr(
-      "progress.simulating", {fmt::format("{:.1f}", static_cast<double>(session.simulating_for_ns()) / 1e9)});
-  const float w = c.width(text, 15) + 64;
-  const Rect box{view.box.center().x - w / 2, view.box.y + 16, w, 40};
-  c.push_layer();
-  c.rect(box, {.fill = t.panel, .stroke = t.edge, .radius = 20});
-  c.glyph(Glyph::Hourglass, {box.x + 24, box.center().y}, 14, t.t1, 1.75f);
-  c.text({box.x + 42, box.center().y}, text, {.size = 15});
-  c.pop_layer();
+  // What happens, how far it is, and a way out. `share` < 0: not known.
+  const auto chip = [&](std::string_view id, const std::string& text, double share, Action stop) {
+    constexpr float kHeight = 44, kBar = 120;
+    const std::string& cancel = tr("share.cancel");
+    const float tw = c.width(text, 15), cw = c.width(cancel, 14, Face::Bold) + 28;
+    const float w = 46 + tw + (share >= 0 ? kBar + 16 : 0) + cw + 22;
+    const Rect box{view.box.center().x - w / 2, y, w, kHeight};
+    c.push_layer();
+    c.rect(box, {.fill = t.panel, .stroke = t.edge, .radius = 22});
+    c.glyph(Glyph::Hourglass, {box.x + 24, box.center().y}, 14, t.t1, 1.75f);
+    float x = box.x + 42;
+    x += c.text({x, box.center().y}, text, {.size = 15}) + 16;
+    if (share >= 0) {
+      c.rect({x, box.center().y - 3, kBar, 6}, {.fill = t.raised, .radius = 3});
+      c.rect({x, box.center().y - 3, kBar * static_cast<float>(std::clamp(share, 0.0, 1.0)), 6},
+             {.fill = t.t1, .radius = 3});
+      x += kBar + 16;
+    }
+    if (view.ui.button(id, {box.right() - cw - 6, box.y + 5, cw, kHeight - 10}, cancel, {.size = 14}))
+      view.emit(std::move(stop));
+    c.pop_layer();
+    y += kHeight + 8;
+  };
+  if (session.simulating() && session.simulating_for_ns() >= 150'000'000) {
+    const sim::SimulationProgress progress = session.simulation_progress();
+    const std::string text = tr("progress.steps", {sim::with_commas(progress.step), sim::with_commas(progress.steps),
+                                                   sim::with_commas(progress.events)});
+    chip("progress.cancel", text, static_cast<double>(progress.step) / static_cast<double>(std::max<std::int64_t>(1, progress.steps)),
+         action::CancelSimulation{});
+  }
+  if (exporting.running) {
+    const bool counted = exporting.frames > 0;
+    chip("export.cancel",
+         counted ? tr("share.progress", {std::to_string(exporting.frame), std::to_string(exporting.frames)})
+                 : tr("share.starting"),
+         counted ? static_cast<double>(exporting.frame) / exporting.frames : -1, action::CancelExport{});
+  }
 }
 
 }  // namespace ringside::app

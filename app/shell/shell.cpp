@@ -7,6 +7,7 @@
 #include "app/draw/parts.hpp"
 #include "app/imgui_compat.hpp"
 #include "app/text/layout.hpp"
+#include "sim/base/text.hpp"
 
 namespace ringside::app {
 namespace {
@@ -39,7 +40,8 @@ float ui_scale_for(int width, int height, float user_scale) {
   return std::max(0.4f, std::min(automatic * user_scale, room));
 }
 
-Layout layout_for(Vec2 window, const SceneEntry& scene, bool inspector_folded, bool presenter) {
+Layout layout_for(Vec2 window, const SceneEntry& scene, bool inspector_folded, bool presenter,
+                  float transport_height) {
   Layout out;
   if (presenter) {
     out.transport = {0, window.y - kCaptionHeight - kProgressHeight, window.x,
@@ -47,7 +49,7 @@ Layout layout_for(Vec2 window, const SceneEntry& scene, bool inspector_folded, b
     out.stage = {0, 0, window.x, out.transport.y};
     return out;
   }
-  const float bar = scene.transport ? kTransportHeight : 0;
+  const float bar = scene.transport ? transport_height : 0;
   float inspector = inspector_folded ? 0 : scene.inspector_width;
   if (inspector > 0 && window.x > kWideFrom) inspector = std::max(inspector, 372.0f);
   out.rail = {0, 0, kRailWidth, window.y};
@@ -114,21 +116,29 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
   // Scenes with the transport bar show the trace; others tell their own story (home tells none).
   const bool presenting =
       presenter && (shown.transport ? session.has_trace() : entry != &scene_table().front());
-  const Layout layout = layout_for(canvas.size(), shown, settings.inspector_folded, presenting);
-  ctx.stage = {layout.stage.w, layout.stage.h};
+  const bool comparing = session.compared_simulation() != nullptr && shown.transport && !presenting &&
+                         !session.problem() && entry->id != kLessonScene;
+  const Layout layout = layout_for(canvas.size(), shown, settings.inspector_folded || comparing, presenting,
+                                   transport_height(session));
+  const Rect scene_box = comparing ? compare_boxes(layout.stage).first : layout.stage;
+  ctx.stage = {scene_box.w, scene_box.h};
   ctx.presenter = presenting;
   const auto view = [&](Rect box) { return View{canvas, ui, actions, ctx, box}; };
 
   draw_stage_ground(canvas, layout);
   scene.prepare(ctx);
-  View stage = view(layout.stage);
-  canvas.push_clip(layout.stage);
+  View stage = view(layout.stage), figure = view(scene_box);
+  canvas.push_clip(scene_box);
+  if (presenting) place_spotlight(stage);
   if (session.problem()) {
     draw_problem(stage, session);
   } else {
-    scene.draw(stage);
+    scene.draw(figure);
   }
+  ui.set_left_button(true);
   canvas.pop_clip();
+  if (comparing) draw_compared(stage, session, entry->id);
+  if (presenting) draw_spotlight(stage);
 
   const Theme& t = canvas.theme();
   if (layout.inspector.w > 0) {
@@ -142,26 +152,26 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
   }
   if (presenting) {
     View caption = view(layout.transport);
-    draw_caption(caption, scene);
+    draw_caption(caption, session, scene);
   } else {
     View rail = view(layout.rail), top = view(layout.top);
     draw_rail(rail, session, settings, scene.rail_id().empty() ? entry->id : scene.rail_id());
     draw_top(top, session, settings, scene, entry->inspector_width > 0);
     if (shown.transport) {
       View bar = view(layout.transport);
-      draw_transport(bar, scene);
+      draw_transport(bar, session, scene);
     }
   }
   View all = view({0, 0, canvas.size().x, canvas.size().y});
   if (!session.problem()) scene.over(all);
-  if (session.simulating()) draw_progress(stage, session);
+  draw_progress(stage, session);
   break_menu.frame(all);
   draw_notices(stage, session);
   glossary.draw(all, session.glossary, session.lessons);
   if (help_open) draw_help(all);
   handle_keys(stage, session, scene);
   if (session.playhead().mode == sim::PlayMode::Playing) ui.keep_moving();
-  if (session.simulating() || session.incidents().reading()) ui.wake_in(0.1);
+  if (session.simulating() || session.incidents().reading() || exporting.running) ui.wake_in(0.1);
   ui.end();  // popups are drawn here, while what they captured (views, the context) is alive
 }
 
@@ -250,6 +260,12 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
                             why_not.empty()))
       view.emit(action::OpenBreakMenu{session.selection, {at.x, box.bottom()}});
   }
+  {
+    const Vec2 at{next(), y};
+    if (view.ui.icon_button("top.share", at, Glyph::Share, 17, tr("share.title")))
+      share.open(session, SharePanel::Page::List);
+    share.frame(view, session, {at.x - 18, at.y - 18, 36, 36});
+  }
   if (foldable && view.ui.icon_button("top.panel", {next(), y}, Glyph::Panel, 17, tr("top.panel")))
     view.emit(action::ToggleInspector{});
   x += 10;
@@ -263,6 +279,7 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
     c.text({x - w + 28, y}, label, {.size = 13, .face = Face::Bold});
     view.ui.explain({x - w, y - 14, w, 28}, tr("top.source_explain"));
     x -= w + 16;
+    if (const float chip = draw_branch_chip(view, session, x, y); chip > 0) x -= chip + 12;
     if (view.ctx.can.can_edit() && (session.can_undo() || session.can_redo())) {
       if (view.ui.icon_button("top.redo", {x - 12, y}, Glyph::Redo, 16, tr("top.redo"), session.can_redo()))
         view.emit(action::Redo{});
@@ -279,22 +296,24 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
                                           : known_title(raw);
   std::string facts = home ? tr("app.tagline") : scene.facts(view.ctx);
   if (facts.empty() && !own) facts = shell_facts(view.ctx);
-  const float left = box.x + 20, room = x - left;
+  float left = box.x + 20, room = x - left;
+  if (!own && session.documents().size() > 1) {
+    draw_tabs(view, session, box.x + 8, x - box.x - 8, y);
+    return;
+  }
   const std::string shown = fit(c.fonts(), title, room, 17, Face::Bold);
   const float tw = c.text({left, y}, shown, {.size = 17, .face = Face::Bold});
   if (room - tw - 14 > 60)
     c.text({left + tw + 14, y}, fit(c.fonts(), facts, room - tw - 14, 14), {.size = 14, .color = t.t2});
 }
 
-void Shell::draw_caption(View& view, const Scene& scene) {
+void Shell::draw_caption(View& view, const Session& session, const Scene& scene) {
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
   const Rect box = view.box;
   const Timeline& line = timeline(view.ctx, scene);
-  const double span = std::max<double>(1, static_cast<double>(line.to - line.from));
-  const auto at = [&](std::int64_t time) {
-    return box.x + box.w * static_cast<float>(static_cast<double>(time - line.from) / span);
-  };
+  const TimelineTrack track{.x = box.x, .w = box.w, .from = line.from, .to = std::max(line.to, line.from + 1), .axis = &session.axis()};
+  const auto at = [&](std::int64_t time) { return track.at(time); };
   c.rect({box.x, box.y, box.w, kProgressHeight}, {.fill = t.raised});
   const std::optional<float> progress = scene.progress();
   const float played = progress ? box.w * *progress : at(view.ctx.playhead.t) - box.x;
@@ -309,6 +328,105 @@ void Shell::draw_caption(View& view, const Scene& scene) {
   c.text({box.x + 28, y}, fit(c.fonts(), scene.caption(view.ctx), box.w - 56 - dw, 34, Face::Bold),
          {.size = 34, .face = Face::Bold});
   c.text({box.right() - 28, y}, detail, {.size = 28, .color = t.t2, .align = Align::Right});
+}
+
+void Shell::draw_compared(View& view, Session& session, std::string_view scene_id) {
+  const auto [left, right] = compare_boxes(view.box);
+  auto found = compared_scenes_.find(scene_id);
+  if (found == compared_scenes_.end())
+    found = compared_scenes_.emplace(std::string(scene_id), find_scene(scene_id)->make()).first;
+  Scene& scene = *found->second;
+  scene.set_view_state(this->scene(scene_id).view_state());
+  sim::Playhead playhead = session.playhead();
+  playhead.t = std::min(playhead.t, session.compared_trace().end_time());
+  SceneContext ctx{.trace = session.compared_trace(),
+                   .frame = session.compared_frame(),
+                   .playhead = playhead,
+                   .end_time = session.compared_trace().end_time(),
+                   .generation = session.compared_generation(),
+                   .scenario = &session.branches()[static_cast<std::size_t>(session.compared())].scenario,
+                   .simulation = session.compared_simulation(),
+                   .shared = session.compared_shared(),
+                   .can = session.abilities(),
+                   .selection = session.selection,
+                   .measure = view.ctx.measure,
+                   .theme = view.ctx.theme,
+                   .library = view.ctx.library,
+                   .array = view.ctx.array,
+                   .lessons = view.ctx.lessons,
+                   .glossary = view.ctx.glossary,
+                   .stage = {right.w, right.h},
+                   .now = view.ctx.now,
+                   .reduced_motion = view.ctx.reduced_motion};
+  Actions none;
+  View other{view.canvas, view.ui, none, ctx, right};
+  view.canvas.push_clip(right);
+  view.ui.begin_passive();
+  scene.prepare(ctx);
+  scene.draw(other);
+  view.ui.end_passive();
+  view.canvas.pop_clip();
+  view.canvas.line({right.x, right.y}, {right.x, right.bottom()}, view.canvas.theme().line);
+  draw_compare_band(view, session, left, right);
+}
+
+float Shell::draw_tabs(View& view, const Session& session, float left, float room, float y) {
+  Canvas& c = view.canvas;
+  const Theme& t = c.theme();
+  const auto& documents = session.documents();
+  constexpr float kLeast = 96, kMost = 220, kHeight = 36;
+  const auto fits = std::max<std::size_t>(1, static_cast<std::size_t>((room - 60) / kLeast));
+  const std::size_t count = std::min(documents.size(), fits);
+  const auto current = static_cast<std::size_t>(session.tab());
+  const std::size_t first = current < count ? 0 : current - count + 1;  // the current one is always in sight
+  const float w = std::min(kMost, (room - 60) / static_cast<float>(count));
+  float x = left;
+  for (std::size_t i = first; i < first + count; ++i) {
+    const Document& document = *documents[i];
+    const bool on = i == current;
+    const Rect box{x, y - kHeight / 2, w - 4, kHeight};
+    const std::string id = "tab." + std::to_string(i), name = sim::escape_for_display(document.name);
+    const Hit h = view.ui.hit(id, box, {.explain = name});
+    if (on || h.hovered) c.rect(box, {.fill = on ? t.raised : t.card, .radius = 8});
+    const float close = on || h.hovered ? 30 : 0;
+    c.text({box.x + 12, y}, fit(c.fonts(), name, box.w - 20 - close, 15, on ? Face::Bold : Face::Regular),
+           {.size = 15, .color = on ? t.t1 : t.t2, .face = on ? Face::Bold : Face::Regular});
+    if (close > 0 && view.ui.icon_button(id + ".close", {box.right() - 17, y}, Glyph::Cross, 9, tr("tabs.close")))
+      view.emit(action::CloseTab{static_cast<int>(i)});
+    else if (h.clicked && !on)
+      view.emit(action::SwitchTab{static_cast<int>(i)});
+    x += w;
+  }
+  if (count < documents.size())
+    c.text({x + 8, y}, tr("tabs.more", {std::to_string(documents.size() - count)}), {.size = 13, .color = t.t3});
+  return x - left;
+}
+
+/// A presenter's left button belongs to the light: a click puts it, a drag moves it, a click inside takes it away.
+void Shell::place_spotlight(View& view) {
+  constexpr float kRadius = 84;
+  view.ui.set_left_button(false);
+  if (view.ui.any_popup_open() || help_open) return;
+  const Rect box = view.box;
+  const Vec2 mouse = view.ui.mouse();
+  const Vec2 share{(mouse.x - box.x) / box.w, (mouse.y - box.y) / box.h};
+  if (view.ui.mouse_pressed() && box.contains(mouse)) {
+    const Vec2 at = spotlight ? Vec2{box.x + spotlight->x * box.w, box.y + spotlight->y * box.h} : Vec2{-1e6f, 0};
+    const bool inside = std::hypot(mouse.x - at.x, mouse.y - at.y) < kRadius;
+    spotlight = inside ? std::nullopt : std::optional(share);
+    moving_spotlight_ = !inside;
+  }
+  if (!view.ui.mouse_down()) moving_spotlight_ = false;
+  if (moving_spotlight_) spotlight = Vec2{std::clamp(share.x, 0.0f, 1.0f), std::clamp(share.y, 0.0f, 1.0f)};
+}
+
+void Shell::draw_spotlight(View& view) {
+  if (!spotlight) return;
+  const Rect box = view.box;
+  const Vec2 at{box.x + spotlight->x * box.w, box.y + spotlight->y * box.h};
+  view.canvas.push_clip(box);
+  view.canvas.circle(at, 84, {}, view.canvas.theme().accent, 5);
+  view.canvas.pop_clip();
 }
 
 Vec2 Shell::place_of_selection(const View& view, const Session& session, const Scene& scene) const {
@@ -332,6 +450,11 @@ void Shell::handle_keys(View& view, Session& session, Scene& scene) {
   if (pressed(Key::F1)) view.emit(action::ToggleHelp{});
   if (pressed(Key::F2)) view.emit(action::ShowGlossary{});
   if (pressed(Key::F11)) view.emit(action::ToggleFullScreen{});
+  if (ui.ctrl() && pressed(Key::V)) view.emit(action::PasteMoment{});
+  if (ui.ctrl() && session.scenario() != nullptr && pressed(Key::S)) share.open(session, SharePanel::Page::Save);
+  if (ui.ctrl() && session.has_trace() && pressed(Key::W)) view.emit(action::CloseTab{session.tab()});
+  if (const auto tabs = static_cast<int>(session.documents().size()); tabs > 1 && ui.ctrl() && pressed(Key::Tab))
+    view.emit(action::SwitchTab{(session.tab() + (ui.shift() ? tabs - 1 : 1)) % tabs});
   if (ui.ctrl() && pressed(Key::Z) && !scene.undo_own(ui.shift()))
     view.emit(ui.shift() ? Action(action::Redo{}) : Action(action::Undo{}));
   if (ui.ctrl() && pressed(Key::Y) && !scene.undo_own(true)) view.emit(action::Redo{});
@@ -351,6 +474,7 @@ void Shell::handle_keys(View& view, Session& session, Scene& scene) {
       if (ui.key(key) && scene.key(key, view)) ui.take(key);
     }
   }
+  if (ui.ctrl() && session.scenario() != nullptr && pressed(Key::C)) view.emit(action::CopyMoment{});
   if (timed && session.has_trace() && !session.problem()) {
     if (pressed(Key::Enter) || pressed(Key::Menu) || pressed(Key::Insert))
       view.emit(action::OpenBreakMenu{session.selection, place_of_selection(view, session, scene)});

@@ -11,6 +11,8 @@
 #include "app/session/session.hpp"
 #include "app/session/settings.hpp"
 #include "app/shell/break_menu.hpp"
+#include "app/shell/share_panel.hpp"
+#include "app/shell/timeline_track.hpp"
 #include "app/shell/glossary_panel.hpp"
 
 namespace ringside::app {
@@ -23,11 +25,17 @@ inline constexpr float kRailWidth = 84, kTopHeight = 48, kTransportHeight = 84;
 inline constexpr float kWideFrom = 1500;
 
 /// The boxes for a window of this logical size. A presenter has the stage only (and its caption).
-Layout layout_for(Vec2 window, const SceneEntry& scene, bool inspector_folded, bool presenter);
+Layout layout_for(Vec2 window, const SceneEntry& scene, bool inspector_folded, bool presenter,
+                  float transport_height = kTransportHeight);
 
 /// The UI scale of a window: 1, 1.25 from 1080 px height, 1.5 from 1440, 2 from 2160, times the user's; never
 /// so large that the smallest layout (1280 × 720) would not fit.
 float ui_scale_for(int width, int height, float user_scale);
+
+/// "original", "R2 crash", "R2 crash + 1 more".
+std::string branch_name(const Branch& branch);
+/// "R3, step 2, backward".
+std::string difference_text(const sim::Difference& difference);
 
 /// Toasts that are on screen.
 struct ShownNotice {
@@ -46,6 +54,14 @@ class Shell {
   bool help_open = false;
   bool presenter = false;
   BreakMenu break_menu;
+  SharePanel share;
+  /// An export under way, and how far it is.
+  struct Exporting {
+    bool running = false;
+    int frame = 0, frames = 0;
+  } exporting;
+  /// Where a presenter has put the circle of light, as shares of the stage; none = not put.
+  std::optional<Vec2> spotlight;
   std::string font_notice;  // non-empty: shown until closed (no Korean font)
   /// The scene object on stage; for tests.
   Scene& scene(std::string_view id);
@@ -53,8 +69,21 @@ class Shell {
  private:
   void draw_rail(View& view, const Session& session, const Settings& settings, std::string_view lit);
   void draw_top(View& view, Session& session, const Settings& settings, const Scene& scene, bool foldable);
-  void draw_transport(View& view, const Scene& scene);
-  void draw_caption(View& view, const Scene& scene);
+  void draw_transport(View& view, const Session& session, const Scene& scene);
+  static float transport_height(const Session& session);
+  float draw_branch_chip(View& view, const Session& session, float right, float y);
+  void draw_branch_list(View& view, const Session& session, Rect anchor);
+  void draw_branch_row(View& view, const Session& session, int index, Rect row);
+  void draw_branch_tracks(View& view, const Session& session, const TimelineTrack& track, float y);
+  void draw_compare_band(View& view, const Session& session, Rect left, Rect right);
+  static std::pair<Rect, Rect> compare_boxes(Rect stage);
+  /// The other branch on its half of the stage: a picture that does not react.
+  void draw_compared(View& view, Session& session, std::string_view scene_id);
+  /// Tabs of the open scenarios; the width that they take.
+  float draw_tabs(View& view, const Session& session, float left, float room, float y);
+  void place_spotlight(View& view);
+  void draw_spotlight(View& view);
+  void draw_caption(View& view, const Session& session, const Scene& scene);
   void draw_speed_popup(View& view, Rect anchor);
   void draw_settings_popup(View& view, const Settings& settings, Rect anchor);
   void draw_notices(View& view, Session& session);
@@ -82,6 +111,9 @@ class Shell {
   Timeline timeline_;
   std::uint64_t generation_ = 0;
   std::map<std::string, std::unique_ptr<Scene>, std::less<>> scenes_;
+  std::map<std::string, std::unique_ptr<Scene>, std::less<>> compared_scenes_;
+  int branch_scroll_ = 0;
+  bool moving_spotlight_ = false;
   std::vector<ShownNotice> shown_;
   std::string shown_scene_;
   bool timed_ = true;  // it has the transport bar now

@@ -13,23 +13,10 @@
 namespace ringside::app {
 namespace {
 
+using Track = TimelineTrack;
 constexpr float kClockWidth = 128, kRightWidth = 190, kTrackHeight = 20;
 
-/// Positions on the track.
-struct Track {
-  float x = 0, y = 0, w = 0;
-  std::int64_t from = 0, to = 1;
-  float at(std::int64_t t) const {
-    const double span = std::max<double>(1, static_cast<double>(to - from));
-    return x + w * static_cast<float>(std::clamp(static_cast<double>(t - from) / span, 0.0, 1.0));
-  }
-  std::int64_t time_at(float px) const {
-    const double share = std::clamp(static_cast<double>((px - x) / w), 0.0, 1.0);
-    return from + static_cast<std::int64_t>(std::llround(share * static_cast<double>(to - from)));
-  }
-};
-
-void draw_bands(Canvas& c, const Timeline& line, const Track& track, float head) {
+void draw_bands(Canvas& c, const Timeline& line, const TimelineTrack& track, float head) {
   const Theme& t = c.theme();
   float last_label_end = -1e9f;
   for (const TimelineBand& band : line.bands) {
@@ -46,7 +33,7 @@ void draw_bands(Canvas& c, const Timeline& line, const Track& track, float head)
 }
 
 /// What is not to be seen yet: a lesson has asked what comes next.
-void draw_cover(Canvas& c, const Track& track, std::int64_t from) {
+void draw_cover(Canvas& c, const TimelineTrack& track, std::int64_t from) {
   const Theme& t = c.theme();
   const float x = track.at(from) + 5, w = track.x + track.w - x;
   if (w < 24) return;
@@ -71,7 +58,7 @@ Timeline cut_after(const Timeline& line, std::int64_t t) {
   return out;
 }
 
-void draw_track(Canvas& c, const Timeline& line, const Track& track, std::int64_t now) {
+void draw_track(Canvas& c, const Timeline& line, const TimelineTrack& track, std::int64_t now) {
   const Theme& t = c.theme();
   const float head = track.at(now);
   draw_bands(c, line, track, head);
@@ -88,6 +75,13 @@ void draw_track(Canvas& c, const Timeline& line, const Track& track, std::int64_
             .on_shape = true});
     last = x + w / 2;
   }
+  for (const TimeAxis::Cut& cut : track.axis->cuts()) {  // a wait that was cut: the band is broken
+    const float a = track.at(cut.from), b = track.at(cut.to);
+    if (b - a < 8) continue;
+    c.rect({a, track.y - 1, b - a, kTrackHeight + 2}, {.fill = t.panel});
+    parts::wait_box(c, {a + 1, track.y, b - a - 2, kTrackHeight});
+    parts::zigzag(c, {(a + b) / 2, track.y + kTrackHeight / 2}, kTrackHeight + 8);
+  }
   float last_mark = -1e9f;
   for (const TimelineMark& mark : line.marks) {
     const float x = track.at(mark.t);
@@ -102,7 +96,7 @@ void draw_track(Canvas& c, const Timeline& line, const Track& track, std::int64_
 
 }  // namespace
 
-void Shell::draw_transport(View& view, const Scene& scene) {
+void Shell::draw_transport(View& view, const Session& session, const Scene& scene) {
   Canvas& c = view.canvas;
   Ui& ui = view.ui;
   const Theme& t = c.theme();
@@ -110,7 +104,7 @@ void Shell::draw_transport(View& view, const Scene& scene) {
   const sim::Playhead& playhead = view.ctx.playhead;
   c.rect(box, {.fill = t.panel});
   c.line({box.x, box.y}, {box.right(), box.y}, t.line);
-  const float y = box.y + box.h / 2;
+  const float y = box.y + kTransportHeight / 2;  // tracks of branches lie below
   float x = box.x + 18;
 
   const bool at_start = playhead.t <= 0, at_end = playhead.t >= view.ctx.end_time;
@@ -143,7 +137,7 @@ void Shell::draw_transport(View& view, const Scene& scene) {
          {.size = 14, .color = t.t2});
 
   const float right = box.right() - 20;
-  Track track{.x = x + kClockWidth + 14, .y = y - 2};
+  Track track{.x = x + kClockWidth + 14, .y = y - 2, .axis = &session.axis()};
   track.w = right - kRightWidth - 34 - track.x;
   const Timeline& line = timeline(view.ctx, scene);
   track.from = line.from;
@@ -157,6 +151,7 @@ void Shell::draw_transport(View& view, const Scene& scene) {
     draw_cover(c, track, *view.ctx.covered_from);
   } else {
     draw_track(c, line, track, playhead.t);
+  draw_branch_tracks(view, session, track, box.y + kTransportHeight);
   }
 
   // Speed and arrow-key step: two rows, each a field to open.

@@ -39,6 +39,7 @@ Harness::Harness(const HarnessOptions& options) : options_(options) {
   settings.user_scale = options.user_scale;
   app = std::make_unique<App>(std::move(*fonts), settings, source_path("assets"));
   app->keep_settings = false;
+  app->program.clear();  // a test is not to be started again as its own export
   compat::inject_mouse_position({-1, -1});
   frames(3);
 }

@@ -1,0 +1,132 @@
+#include "app/session/time_axis.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace ringside::app {
+namespace {
+
+using sim::Event;
+using sim::EventType;
+
+constexpr double kCutShare = 0.06;   // of the axis, each
+constexpr double kTooLong = 0.3;     // of the axis: from here on a wait is cut
+constexpr double kMostCut = 0.5;     // of the axis, all together
+constexpr std::int64_t kLeastWait = 1'000'000;
+constexpr std::int64_t kSurelyWait = 10'000'000'000;
+
+struct Gap {
+  std::int64_t from = 0, to = 0;
+  std::int64_t length() const { return to - from; }
+};
+
+/// Who works, who lives: a gap in which all that live are at work is no wait.
+class Activity {
+ public:
+  void apply(const Event& e) {
+    State& s = states_[e.source()];
+    switch (e.type) {
+      case EventType::PhaseBegin:
+        set(s, true, e.phase.phase != sim::Phase::AllReduce);
+        break;
+      case EventType::PhaseEnd:
+      case EventType::CollectiveFinished:
+        set(s, true, false);
+        break;
+      case EventType::CollectiveStarted:
+        set(s, true, true);
+        break;
+      case EventType::Exit:
+      case EventType::Left:
+        set(s, false, false);
+        break;
+      default:
+        break;
+    }
+  }
+  bool somebody_waits() const { return working_ < living_ || living_ == 0; }
+
+ private:
+  struct State {
+    bool lives = false, works = false;
+  };
+  void set(State& s, bool lives, bool works) {
+    living_ += static_cast<int>(lives) - static_cast<int>(s.lives);
+    working_ += static_cast<int>(works) - static_cast<int>(s.works);
+    s = {lives, works};
+  }
+  std::map<sim::Source, State> states_;
+  int living_ = 0, working_ = 0;
+};
+
+bool is_quiet(EventType type) {
+  return type == EventType::Heartbeat || type == EventType::DeviceSample;
+}
+
+std::vector<Gap> waits_of(const sim::Trace& trace) {
+  std::vector<Gap> out;
+  Activity activity;
+  std::int64_t last = 0;
+  for (const std::uint32_t index : trace.order()) {
+    const Event& e = trace.events()[index];
+    if (is_quiet(e.type)) continue;
+    const std::int64_t length = e.t - last;
+    if (length >= kSurelyWait || (length >= kLeastWait && activity.somebody_waits())) out.push_back({last, e.t});
+    last = std::max(last, e.t);
+    activity.apply(e);
+  }
+  return out;
+}
+
+}  // namespace
+
+TimeAxis::TimeAxis(const sim::Trace& trace) : length_(static_cast<double>(trace.end_time())), end_(trace.end_time()) {
+  std::vector<Gap> gaps = waits_of(trace);
+  std::stable_sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) { return a.length() > b.length(); });
+  // With the k longest cut to a share s of the axis each, the axis is (rest) / (1 - k s) long.
+  double rest = length_, axis = length_;
+  std::size_t count = 0;
+  while (count < gaps.size() && kCutShare * static_cast<double>(count + 1) <= kMostCut) {
+    const auto longest = static_cast<double>(gaps[count].length());
+    if (longest <= kTooLong * axis || rest - longest <= 0) break;
+    rest -= longest;
+    ++count;
+    axis = rest / (1 - kCutShare * static_cast<double>(count));
+  }
+  if (count == 0) return;
+  gaps.resize(count);
+  std::stable_sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) { return a.from < b.from; });
+  length_ = axis;
+  double saved = 0;
+  for (const Gap& gap : gaps) {
+    Cut cut{gap.from, gap.to, static_cast<double>(gap.from) - saved, kCutShare * axis};
+    saved += static_cast<double>(gap.length()) - cut.width;
+    cuts_.push_back(cut);
+  }
+}
+
+double TimeAxis::place(std::int64_t t) const {
+  double saved = 0;
+  for (const Cut& cut : cuts_) {
+    if (t <= cut.from) break;
+    const auto whole = static_cast<double>(cut.to - cut.from);
+    if (t < cut.to) return cut.at + cut.width * static_cast<double>(t - cut.from) / whole;
+    saved += whole - cut.width;
+  }
+  return static_cast<double>(t) - saved;
+}
+
+std::int64_t TimeAxis::time(double place) const {
+  double saved = 0;
+  for (const Cut& cut : cuts_) {
+    if (place <= cut.at) break;
+    const auto whole = static_cast<double>(cut.to - cut.from);
+    if (place < cut.at + cut.width)
+      return cut.from + static_cast<std::int64_t>(std::llround((place - cut.at) / cut.width * whole));
+    saved += whole - cut.width;
+  }
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::llround(place + saved)), 0, end_);
+}
+
+}  // namespace ringside::app
