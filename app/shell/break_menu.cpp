@@ -63,7 +63,16 @@ struct Column {
   std::vector<std::size_t> rows;
 };
 
-std::array<Column, 2> columns_of(const std::vector<BreakChoice>& choices) {
+/// Rows are as high as the window has room for.
+float row_height(const std::vector<BreakChoice>& choices, float window) {
+  const auto first_rows = static_cast<float>(std::max<std::ptrdiff_t>(
+      8, std::count_if(choices.begin(), choices.end(), [](const BreakChoice& c) {
+        return c.group == BreakGroup::Calls || c.group == BreakGroup::Hardware;
+      })));
+  return std::clamp((window - 24 - kHeader - kPad - 2 * kHeading) / first_rows, 38.0f, kRow);
+}
+
+std::array<Column, 2> columns_of(const std::vector<BreakChoice>& choices, float row) {
   std::array<Column, 2> out;
   const auto first_column = [](BreakGroup group) {
     return group == BreakGroup::Numbers || group == BreakGroup::Process || group == BreakGroup::Link;
@@ -71,7 +80,7 @@ std::array<Column, 2> columns_of(const std::vector<BreakChoice>& choices) {
   for (std::size_t i = 0; i < choices.size(); ++i) {
     Column& column = out[first_column(choices[i].group) ? 0 : 1];
     const bool heads = column.rows.empty() || choices[column.rows.back()].group != choices[i].group;
-    column.height += kRow + (heads ? kHeading : 0);
+    column.height += row + (heads ? kHeading : 0);
     column.rows.push_back(i);
   }
   return out;
@@ -103,7 +112,7 @@ void BreakMenu::open(Session& session, Ui& ui, const Selection& target, Vec2 at)
 
 void BreakMenu::frame(View& view) {
   if (!view.ui.popup_open(kPopup)) return;
-  const auto columns = columns_of(choices_);
+  const auto columns = columns_of(choices_, row_height(choices_, view.canvas.size().y));
   const bool two = !columns[0].rows.empty() && !columns[1].rows.empty();
   Vec2 size{two ? 2 * kColumn + 3 * kPad : kColumn + 2 * kPad,
             kHeader + std::max(columns[0].height, columns[1].height) + kPad};
@@ -168,10 +177,10 @@ void BreakMenu::draw_row(View& view, Rect row, std::size_t index) {
       view.ui.hit(id, row, {.focusable = can, .explain = can ? std::string_view() : choice.why_not});
   if (can && (h.hovered || h.focused)) c.rect(row.inset(0, 1), {.fill = t.raised, .radius = 6});
   const float x = row.x + 8, room = row.w - 34;
-  c.text({x, row.y + 14}, tr_word("fault", sim::to_word(choice.fault.kind)),
+  c.text({x, row.center().y - 9}, tr_word("fault", sim::to_word(choice.fault.kind)),
          {.size = 15, .color = can ? t.t1 : t.t3, .face = can ? Face::Bold : Face::Regular});
   const std::string& says = can ? tr_word("fault_says", sim::to_word(choice.fault.kind)) : choice.why_not;
-  c.text({x, row.y + 32}, fit(c.fonts(), says, room, 13), {.size = 13, .color = can ? t.t2 : t.t3});
+  c.text({x, row.center().y + 9}, fit(c.fonts(), says, room, 13), {.size = 13, .color = can ? t.t2 : t.t3});
   if (can && asks(choice.fault.kind))
     c.glyph(Glyph::Right, {row.right() - 14, row.center().y}, 10, t.t3, 1.75f);
   if (!can || !h.clicked) return;
@@ -193,7 +202,8 @@ void BreakMenu::draw_list(View& view, Rect box) {
   if (!choices_.empty()) title = target_name(choices_.front().fault);
   if (target_.link_from < 0 && target_.chunk >= 0) title += ", c" + std::to_string(target_.chunk);
   draw_header(view, box, title);
-  const auto columns = columns_of(choices_);
+  const float row = row_height(choices_, view.canvas.size().y);
+  const auto columns = columns_of(choices_, row);
   float x = box.x + kPad;
   for (const Column& column : columns) {
     if (column.rows.empty()) continue;
@@ -206,8 +216,8 @@ void BreakMenu::draw_list(View& view, Rect box) {
                {.size = 13, .color = t.t3, .face = Face::Bold});
         y += kHeading;
       }
-      draw_row(view, {x, y, kColumn, kRow}, index);
-      y += kRow;
+      draw_row(view, {x, y, kColumn, row}, index);
+      y += row;
       last = &choice;
     }
     x += kColumn + kPad;

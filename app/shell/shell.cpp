@@ -36,8 +36,10 @@ std::string shell_facts(const SceneContext& ctx) {
 
 float ui_scale_for(int width, int height, float user_scale) {
   const float automatic = height >= 2160 ? 2.0f : height >= 1440 ? 1.5f : height >= 1080 ? 1.25f : 1.0f;
-  const float room = std::min(static_cast<float>(width) / 1280.0f, static_cast<float>(height) / 720.0f);
-  return std::max(0.4f, std::min(automatic * user_scale, room));
+  const auto w = static_cast<float>(width), h = static_cast<float>(height);
+  const float base = std::min({automatic, w / 1280.0f, h / 720.0f});
+  // Larger than that at the person's wish, as far as the layout with a folded inspector has room.
+  return std::max(0.4f, std::min({base * user_scale, w / kLeastWindow.x, h / kLeastWindow.y}));
 }
 
 Layout layout_for(Vec2 window, const SceneEntry& scene, bool inspector_folded, bool presenter,
@@ -50,7 +52,7 @@ Layout layout_for(Vec2 window, const SceneEntry& scene, bool inspector_folded, b
     return out;
   }
   const float bar = scene.transport ? transport_height : 0;
-  float inspector = inspector_folded ? 0 : scene.inspector_width;
+  float inspector = inspector_folded || window.x < kNarrowBelow ? 0 : scene.inspector_width;
   if (inspector > 0 && window.x > kWideFrom) inspector = std::max(inspector, 372.0f);
   out.rail = {0, 0, kRailWidth, window.y};
   out.top = {kRailWidth, 0, window.x - kRailWidth, kTopHeight};
@@ -149,6 +151,21 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
     canvas.push_clip(box);
     if (!session.problem()) scene.inspector(inspector);
     canvas.pop_clip();
+  }
+  // Where there is no room beside the stage, the panel lies over it while it is wanted.
+  narrow_ = canvas.size().x < kNarrowBelow;
+  if (narrow_ && panel_over_ && !presenting && entry->inspector_width > 0 && !session.problem()) {
+    const Rect box{layout.stage.right() - entry->inspector_width, layout.stage.y, entry->inspector_width,
+                   layout.stage.h};
+    canvas.push_layer();
+    canvas.rect(box, {.fill = t.panel});
+    canvas.line({box.x, box.y}, {box.x, box.bottom()}, t.edge);
+    ui.hit("inspector.ground", box, {.focusable = false});
+    View inspector = view(box);
+    canvas.push_clip(box);
+    scene.inspector(inspector);
+    canvas.pop_clip();
+    canvas.pop_layer();
   }
   if (presenting) {
     View caption = view(layout.transport);
@@ -266,8 +283,12 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
       share.open(session, SharePanel::Page::List);
     share.frame(view, session, {at.x - 18, at.y - 18, 36, 36});
   }
-  if (foldable && view.ui.icon_button("top.panel", {next(), y}, Glyph::Panel, 17, tr("top.panel")))
-    view.emit(action::ToggleInspector{});
+  if (foldable && view.ui.icon_button("top.panel", {next(), y}, Glyph::Panel, 17, tr("top.panel"))) {
+    if (narrow_)
+      panel_over_ = !panel_over_;
+    else
+      view.emit(action::ToggleInspector{});
+  }
   x += 10;
   if (session.has_trace() && shown_scene_ != "home" && !own) {
     std::string label = tr_word("source", view.ctx.trace.header.source);

@@ -23,13 +23,17 @@ struct Layout {
 inline constexpr float kRailWidth = 84, kTopHeight = 48, kTransportHeight = 84;
 /// From where on there is room for more content, not only larger content.
 inline constexpr float kWideFrom = 1500;
+/// Below this width the inspector has no room beside the stage; it can be laid over it.
+inline constexpr float kNarrowBelow = 1200;
+/// The smallest logical window: 1280 × 720 at 125 %, 2560 × 1440 at 250 %.
+inline constexpr Vec2 kLeastWindow{1024, 576};
 
 /// The boxes for a window of this logical size. A presenter has the stage only (and its caption).
 Layout layout_for(Vec2 window, const SceneEntry& scene, bool inspector_folded, bool presenter,
                   float transport_height = kTransportHeight);
 
-/// The UI scale of a window: 1, 1.25 from 1080 px height, 1.5 from 1440, 2 from 2160, times the user's; never
-/// so large that the smallest layout (1280 × 720) would not fit.
+/// The UI scale of a window: 1, 1.25 from 1080 px height, 1.5 from 1440, 2 from 2160 (less where 1280 × 720 would
+/// not fit), times the user's; never so large that the smallest layout (kLeastWindow) would not fit.
 float ui_scale_for(int width, int height, float user_scale);
 
 /// "original", "R2 crash", "R2 crash + 1 more".
@@ -113,7 +117,7 @@ class Shell {
   std::map<std::string, std::unique_ptr<Scene>, std::less<>> scenes_;
   std::map<std::string, std::unique_ptr<Scene>, std::less<>> compared_scenes_;
   int branch_scroll_ = 0;
-  bool moving_spotlight_ = false;
+  bool moving_spotlight_ = false, narrow_ = false, panel_over_ = false;
   std::vector<ShownNotice> shown_;
   std::string shown_scene_;
   bool timed_ = true;  // it has the transport bar now

@@ -10,13 +10,14 @@ namespace {
 
 struct Size {
   int width, height;
+  float scale = 1;
 };
 
 class EveryScene : public testing::TestWithParam<std::tuple<Lang, ThemeChoice, Size>> {};
 
 TEST_P(EveryScene, FitsAtEveryMoment) {
   const auto [lang, theme, size] = GetParam();
-  Harness h({.width = size.width, .height = size.height, .lang = lang, .theme = theme});
+  Harness h({.width = size.width, .height = size.height, .lang = lang, .theme = theme, .user_scale = size.scale});
   EXPECT_EQ(h.problems(), "") << "home, nothing open";
   for (const char* file : {"four-gpus.toml", "four-gpus-vector.toml"}) {
     h.open(file);
@@ -43,6 +44,33 @@ INSTANTIATE_TEST_SUITE_P(All, EveryScene,
                                   std::to_string(std::get<2>(param.param).width);
                          });
 
+// Large type: 125 % at 1280 × 720 and 250 % at 2560 × 1440. The inspector has no room beside the stage then; it is
+// laid over it.
+INSTANTIATE_TEST_SUITE_P(LargeType, EveryScene,
+                         testing::Combine(testing::Values(Lang::En, Lang::Ko), testing::Values(ThemeChoice::Dark),
+                                          testing::Values(Size{1280, 720, 1.25f}, Size{2560, 1440, 2.5f})),
+                         [](const testing::TestParamInfo<std::tuple<Lang, ThemeChoice, Size>>& param) {
+                           return std::string(to_word(std::get<0>(param.param))) + "_" +
+                                  std::to_string(std::get<2>(param.param).width);
+                         });
+
+TEST(LargeType, TheInspectorIsLaidOverTheStage) {
+  for (const Lang lang : {Lang::En, Lang::Ko}) {
+    Harness h({.lang = lang, .user_scale = 1.25f});
+    h.open("four-gpus-vector.toml");
+    for (const SceneEntry& entry : scene_table()) {
+      if (entry.inspector_width <= 0) continue;
+      h.session().scene_id = entry.id;
+      h.frames(2);
+      if (!h.has("inspector.ground")) h.click("top.panel");
+      EXPECT_TRUE(h.has("inspector.ground")) << entry.id;
+      EXPECT_EQ(h.problems(), "") << entry.id;
+    }
+    h.click("top.panel");
+    EXPECT_FALSE(h.has("inspector.ground"));
+  }
+}
+
 TEST(Checks, FindWhatIsWrong) {
   DrawRecord record;
   const Rect window{0, 0, 200, 100};
@@ -66,7 +94,10 @@ TEST(Scale, FollowsTheWindowAndThePerson) {
   EXPECT_FLOAT_EQ(ui_scale_for(2560, 1440, 1), 1.5f);
   EXPECT_FLOAT_EQ(ui_scale_for(3840, 2160, 1), 2.0f);
   EXPECT_FLOAT_EQ(ui_scale_for(3840, 2160, 1.5f), 3.0f);
-  EXPECT_FLOAT_EQ(ui_scale_for(1280, 720, 2), 1.0f) << "never larger than the smallest layout allows";
+  EXPECT_FLOAT_EQ(ui_scale_for(1280, 720, 1.25f), 1.25f);
+  EXPECT_FLOAT_EQ(ui_scale_for(2560, 1440, 2.5f), 2.5f);
+  EXPECT_FLOAT_EQ(ui_scale_for(1280, 720, 2), 1.25f) << "never larger than the smallest layout allows";
+  EXPECT_FLOAT_EQ(ui_scale_for(1000, 600, 1), 1000.0f / 1280) << "a small window shrinks everything"; 
 }
 
 }  // namespace
