@@ -19,7 +19,7 @@ class ChildProcess {
   ~ChildProcess();  // ends it
 
   struct Options {
-    std::string input;         // its whole stdin
+    std::string input = {};    // its whole stdin
     bool stream_input = false;  // instead: write() feeds it
     bool read_output = false;   // lines() reads its stdout; else that goes nowhere
   };

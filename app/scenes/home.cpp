@@ -193,8 +193,8 @@ class HomeScene final : public Scene {
 
  private:
   void open(View& view, std::string_view scene) const {
-    const SceneEntry* entry = find_scene(scene);
-    if (entry != nullptr && !entry->needs_trace) {  // it has a page of its own without anything open
+    const SceneEntry* row = find_scene(scene);
+    if (row != nullptr && !row->needs_trace) {  // it has a page of its own without anything open
       view.emit(action::ShowScene{std::string(scene)});
       return;
     }

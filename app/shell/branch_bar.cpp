@@ -13,7 +13,7 @@ namespace ringside::app {
 namespace {
 
 constexpr const char* kList = "branch.list";
-constexpr float kRow = 52, kMostRows = 8, kTrackRow = 18, kCompareBand = 76;
+constexpr float kRow = 52, kMostListed = 8, kTrackRow = 18, kCompareBand = 76;
 
 std::string outcome_text(const Branch& branch) {
   if (!branch.simulation) return tr("branch.not_run");
@@ -78,7 +78,7 @@ float Shell::draw_branch_chip(View& view, const Session& session, float right, f
 void Shell::draw_branch_list(View& view, const Session& session, Rect anchor) {
   if (!view.ui.popup_open(kList)) return;
   const auto& branches = session.branches();
-  const float rows = std::min(kMostRows, static_cast<float>(branches.size()));
+  const float rows = std::min(kMostListed, static_cast<float>(branches.size()));
   view.ui.popup(kList, anchor, {480, 52 + kRow * rows + 62}, [this, view, &session, rows](Rect box) mutable {
     Canvas& c = view.canvas;
     const Theme& t = c.theme();
