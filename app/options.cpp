@@ -81,12 +81,16 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
       "A ringside seat at distributed training.\n\nExamples:\n"
       "  ringside assets/scenarios/four-gpus.toml\n"
       "  ringside --render out.png --at ring:2 --size 2560x1440 --lang ko assets/scenarios/four-gpus.toml\n"
-      "  ringside --render out.mp4 --from ring:1 --to end --fps 30 --seconds 10 assets/scenarios/four-gpus.toml",
+      "  ringside --render out.mp4 --from ring:1 --to end --fps 30 --seconds 10 "
+      "assets/scenarios/four-gpus.toml",
       "ringside"};
   std::string size, lang, theme;
   float scale = 1;
-  cli.add_option("FILE", o.files, "a scenario (.toml), one .npy file a rank, a recording, or logs and folders of a stopped job");
-  cli.add_option("--render", o.render, "draw off-screen into this PNG, or a range of time into this MP4, and leave");
+  cli.add_option(
+      "FILE", o.files,
+      "a scenario (.toml), one .npy file a rank, a recording, or logs and folders of a stopped job");
+  cli.add_option("--render", o.render,
+                 "draw off-screen into this PNG, or a range of time into this MP4, and leave");
   cli.add_option("--scene", o.scene, "what to show: home, allreduce …");
   cli.add_option(
       "--at", o.at,

@@ -1,4 +1,5 @@
-// A child process of ours: argument vector, bytes for its stdin, its stdout line by line, its stderr as a text.
+// A child process of ours: argument vector, bytes for its stdin, its stdout line by line, its stderr as a
+// text.
 #pragma once
 
 #include <string>
@@ -19,7 +20,7 @@ class ChildProcess {
   ~ChildProcess();  // ends it
 
   struct Options {
-    std::string input = {};    // its whole stdin
+    std::string input = {};     // its whole stdin
     bool stream_input = false;  // instead: write() feeds it
     bool read_output = false;   // lines() reads its stdout; else that goes nowhere
   };

@@ -274,8 +274,8 @@ class HomeScene final : public Scene {
           i == 0 && view.ctx.lessons != nullptr ? view.ctx.lessons->next_to_read() : nullptr;
       const SceneEntry* scene = find_scene(door.scene);
       const bool enabled =
-          lesson != nullptr || (scene != nullptr && (!scene->needs_trace || first_ != nullptr ||
-                                                     !view.ctx.trace.empty()));
+          lesson != nullptr ||
+          (scene != nullptr && (!scene->needs_trace || first_ != nullptr || !view.ctx.trace.empty()));
       const Hit hit =
           view.ui.hit("home." + std::string(door.id), d,
                       {.focusable = enabled, .explain = enabled ? std::string_view() : tr("home.not_here")});

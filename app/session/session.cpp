@@ -69,11 +69,14 @@ std::string_view scene_for(const sim::Scenario& scenario) {
   const bool poisons = std::any_of(scenario.faults.begin(), scenario.faults.end(),
                                    [](const sim::Fault& f) { return f.kind == sim::FaultKind::Nan; });
   if (poisons && scenario.world_size() <= kMostOnePath) return "nan";
+  if (scenario.training.network.enabled && !breaks && scenario.world_size() <= kMostOnARing) return "step";
   return scenario.world_size() > kMostOnARing || breaks ? "cluster" : "allreduce";
 }
 
-bool advance_along(sim::Playhead& playhead, std::int64_t wall_ns, const TimeAxis& axis, std::int64_t end_time) {
-  if (axis.cuts().empty() || playhead.mode != sim::PlayMode::Playing) return playhead.advance(wall_ns, end_time);
+bool advance_along(sim::Playhead& playhead, std::int64_t wall_ns, const TimeAxis& axis,
+                   std::int64_t end_time) {
+  if (axis.cuts().empty() || playhead.mode != sim::PlayMode::Playing)
+    return playhead.advance(wall_ns, end_time);
   const std::int64_t before = playhead.t;
   const double place = axis.place(before) + static_cast<double>(wall_ns) * playhead.speed;
   playhead.t = std::max(before, axis.time(place));
@@ -105,7 +108,8 @@ const sim::Frame& Session::frame() {
 
 std::span<const sim::Command> Session::commands() const {
   const Branch* branch = front().current();
-  return branch != nullptr ? std::span<const sim::Command>(branch->commands) : std::span<const sim::Command>();
+  return branch != nullptr ? std::span<const sim::Command>(branch->commands)
+                           : std::span<const sim::Command>();
 }
 
 const sim::Scenario* Session::scenario() const {
@@ -272,7 +276,8 @@ sim::Status Session::save_scenario(const std::string& path) {
   constexpr std::int64_t kMostWritten = std::int64_t{1} << 22;
   if (!whole.tensor.list.empty() && whole.tensor.shape.count() * whole.world_size() > kMostWritten)
     return sim::Error{.what = tr("share.too_many"), .legal = sim::with_commas(kMostWritten)};
-  if (const sim::Status written = write_file(path, sim::to_toml(with_commands(whole, branch->commands))); !written)
+  if (const sim::Status written = write_file(path, sim::to_toml(with_commands(whole, branch->commands)));
+      !written)
     return written.error();
   front().path = path;
   front().name = file_stem(path);

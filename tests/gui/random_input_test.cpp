@@ -1,5 +1,5 @@
-// Seeded random clicks (left and right), keys, drags and typing over every scene: nothing asserts, ids never clash,
-// and memory does not grow once what was opened is closed. RINGSIDE_RANDOM_FRAMES=5000 for a long run.
+// Seeded random clicks (left and right), keys, drags and typing over every scene: nothing asserts, ids never
+// clash, and memory does not grow once what was opened is closed. RINGSIDE_RANDOM_FRAMES=5000 for a long run.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -79,7 +79,7 @@ class Monkey {
 
  private:
   // The raw engine is the same on every machine; distributions are not.
-  std::uint32_t below(std::uint32_t n) { return random_() % n; }
+  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_()) % n; }
   Harness& h_;
   std::mt19937 random_;
   bool down_ = false, menu_ = false;
@@ -110,7 +110,8 @@ void tour(Harness& h, Monkey& monkey, int frames) {
 
 TEST(RandomInput, SurvivesAndLetsMemoryGo) {
   // Whatever it saves goes here.
-  const auto folder = std::filesystem::temp_directory_path() / ("ringside_monkey_" + std::to_string(getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("ringside_monkey_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   setenv("XDG_DOCUMENTS_DIR", folder.c_str(), 1);
   setenv("HOME", folder.c_str(), 1);
@@ -125,7 +126,8 @@ TEST(RandomInput, SurvivesAndLetsMemoryGo) {
     tour(h, monkey, frames);
     const std::size_t after = mallinfo2().uordblks;
 #ifndef __SANITIZE_ADDRESS__
-    EXPECT_LT(static_cast<double>(after), static_cast<double>(before) + 12e6) << before << " → " << after << " bytes";
+    EXPECT_LT(static_cast<double>(after), static_cast<double>(before) + 12e6)
+        << before << " → " << after << " bytes";
 #endif
     if (HasFailure()) return;
   }

@@ -1,6 +1,8 @@
-// Moments that are copied and opened elsewhere, files that are saved, exports; the axis on which waits are cut.
+// Moments that are copied and opened elsewhere, files that are saved, exports; the axis on which waits are
+// cut.
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <random>
 
@@ -41,7 +43,8 @@ TEST(Moments, AFreshAppShowsTheSamePixels) {
   {
     Harness h({.theme = ThemeChoice::Light, .offscreen = true});
     h.open("four-gpus-vector.toml");
-    h.session().apply(action::EditScenario{"op", [](sim::Scenario& s) { s.collective.op = sim::ReduceOp::Sum; }, {}});
+    h.session().apply(
+        action::EditScenario{"op", [](sim::Scenario& s) { s.collective.op = sim::ReduceOp::Sum; }, {}});
     h.session().playhead().t = sim::ring_step_end(h.session().trace(), 0, 1) + 100;
     h.session().apply(action::Inject{fault(sim::FaultKind::Nan, 2)});
     h.session().playhead().t = sim::ring_step_end(h.session().trace(), 0, 3) + 700;
@@ -100,7 +103,8 @@ TEST(Moments, EveryKindOfFaultComesBackAsItWas) {
     EXPECT_EQ(back->playhead.speed, moment.playhead.speed);
     EXPECT_EQ(back->selection, moment.selection);
     ASSERT_EQ(back->commands.size(), 1u);
-    EXPECT_EQ(branch_id(back->scenario, back->commands), branch_id(moment.scenario, moment.commands)) << rule.word;
+    EXPECT_EQ(branch_id(back->scenario, back->commands), branch_id(moment.scenario, moment.commands))
+        << rule.word;
     EXPECT_EQ(bytes_of(sim::simulate(back->scenario, back->commands).trace),
               bytes_of(sim::simulate(moment.scenario, moment.commands).trace))
         << rule.word;
@@ -131,7 +135,9 @@ TEST(Moments, HostileTextIsRefusedWithAReason) {
   const auto refused = [](const std::string& text) {
     const auto read = read_moment(text);
     EXPECT_FALSE(read);
-    if (!read) EXPECT_FALSE(read.error().what.empty());
+    if (!read) {
+      EXPECT_FALSE(read.error().what.empty());
+    }
   };
   refused("");
   refused("hello");
@@ -284,9 +290,10 @@ TEST(Share, PanelsFitInBothLanguages) {
 // --- the axis
 
 sim::Trace trace_of(std::string_view faults, std::string_view more = "") {
-  auto scenario = sim::parse_scenario("[cluster]\ngpus_per_node = 4\n[tensor]\nshape = [8]\nvalues = \"index\"\n" +
-                                          std::string(more) + std::string(faults),
-                                      "t.toml");
+  auto scenario =
+      sim::parse_scenario("[cluster]\ngpus_per_node = 4\n[tensor]\nshape = [8]\nvalues = \"index\"\n" +
+                              std::string(more) + std::string(faults),
+                          "t.toml");
   EXPECT_TRUE(scenario) << scenario.error().message();
   return sim::simulate(*scenario).trace;
 }
@@ -311,7 +318,8 @@ TEST(TimeAxis, TheWaitForTheWatchdogIsCut) {
     const double place = axis.place(t);
     EXPECT_GE(place, last);
     last = place;
-    EXPECT_NEAR(static_cast<double>(axis.time(place)), static_cast<double>(t), 1e-6 * static_cast<double>(trace.end_time()));
+    EXPECT_NEAR(static_cast<double>(axis.time(place)), static_cast<double>(t),
+                1e-6 * static_cast<double>(trace.end_time()));
   }
   EXPECT_DOUBLE_EQ(axis.place(0), 0);
   EXPECT_NEAR(axis.place(trace.end_time()), axis.length(), 1);
@@ -320,13 +328,15 @@ TEST(TimeAxis, TheWaitForTheWatchdogIsCut) {
 TEST(TimeAxis, PlayingCrossesAWaitInAMoment) {
   Session session;
   auto scenario = sim::parse_scenario(
-      "[cluster]\ngpus_per_node = 4\n[tensor]\nshape = [8]\nvalues = \"index\"\n[[fault]]\nkind = \"hang\"\nrank = 1\n"
+      "[cluster]\ngpus_per_node = 4\n[tensor]\nshape = [8]\nvalues = \"index\"\n[[fault]]\nkind = "
+      "\"hang\"\nrank = 1\n"
       "step = 1\nat = \"all_reduce\"\n",
       "t.toml");
   ASSERT_TRUE(scenario);
   session.open_scenario(*scenario, "t");
   session.apply(action::TogglePlay{});
-  for (int i = 0; i < 60 * 20 && session.playhead().mode == sim::PlayMode::Playing; ++i) session.update(16'666'667);
+  for (int i = 0; i < 60 * 20 && session.playhead().mode == sim::PlayMode::Playing; ++i)
+    session.update(16'666'667);
   EXPECT_EQ(session.playhead().t, session.end_time()) << "within twenty seconds, not within ten minutes";
 }
 
@@ -345,7 +355,7 @@ TEST(Videos, FramesGoFromTheFirstMomentToTheLast) {
 
 TEST(Compare, TwoBranchesSideBySideFit) {
   for (const Lang lang : {Lang::En, Lang::Ko})
-    for (const auto [width, height] : {std::pair{1280, 720}, std::pair{2560, 1440}}) {
+    for (const auto& [width, height] : {std::pair{1280, 720}, std::pair{2560, 1440}}) {
       Harness h({.width = width, .height = height, .lang = lang});
       h.open("four-gpus-vector.toml");
       h.session().playhead().t = sim::ring_step_end(h.session().trace(), 0, 1) + 1;
