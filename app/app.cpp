@@ -211,6 +211,13 @@ void App::apply_to_window(const Action& action) {
   } else if (std::holds_alternative<action::TogglePresenter>(action)) {
     // Projectors want light: entering switches, leaving gives back what was.
     shell_.presenter = !shell_.presenter;
+    // Where ring steps are seen, a key press is one transfer.
+    sim::StepUnit& unit = session_.playhead().unit;
+    if (shell_.presenter && unit == sim::StepUnit::RingStep)
+      unit = sim::StepUnit::Transfer;
+    else if (!shell_.presenter && unit == sim::StepUnit::Transfer)
+      unit = sim::StepUnit::RingStep;
+    shell_.spotlight.reset();
     if (shell_.presenter)
       theme_before_presenting_ = std::exchange(settings_.theme, ThemeChoice::Light);
     else

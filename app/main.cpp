@@ -138,8 +138,14 @@ int run_window(App& app, Platform& platform, const Options& options) {
     if (options.timing && frames == 1) std::fprintf(stderr, "first frame after %.3f s\n", platform.now());
     if (app.take_full_screen()) platform.toggle_full_screen();
     if (app.settings_changed() && app.keep_settings) save_settings(app.settings());
+    if (size.x >= 640 && size.y >= 360) {  // not a minimised one
+      app.settings().window_width = static_cast<int>(size.x);
+      app.settings().window_height = static_cast<int>(size.y);
+    }
     if (last_frame) break;
   }
+  if (app.keep_settings && (app.settings().window_width != options.width || app.settings().window_height != options.height))
+    save_settings(app.settings());
   if (options.timing && frames > 0)
     std::fprintf(stderr, "%d frames, %.3f ms each to build\n", frames, build_seconds * 1e3 / frames);
   if (!options.screenshot.empty() && !image.rgba.empty())
@@ -149,12 +155,12 @@ int run_window(App& app, Platform& platform, const Options& options) {
 }
 
 int run(int argc, char** argv) {
-  const ParsedOptions parsed = parse_options(argc, argv);
+  ParsedOptions parsed = parse_options(argc, argv);
   if (parsed.exit_code) {
     std::fputs(parsed.text.c_str(), *parsed.exit_code == 0 ? stdout : stderr);
     return *parsed.exit_code;
   }
-  const Options& options = parsed.options;
+  Options& options = parsed.options;
   const bool offscreen = !options.render.empty();
   const std::string assets = find_assets(options.assets);
   if (assets.empty())
@@ -163,12 +169,17 @@ int run(int argc, char** argv) {
   if (const sim::Status status = load_languages(assets + "/lang"); !status) return fail(status.error(), 1);
   Settings settings = offscreen || options.smoke > 0 ? parse_settings("") : load_settings();
   if (options.lang) settings.lang = *options.lang;
+  if (options.presenter && offscreen) settings.theme = ThemeChoice::Light;  // projectors want light
   if (options.theme) settings.theme = *options.theme;
   if (options.scale) settings.user_scale = *options.scale;
   auto fonts = Fonts::open();
   if (!fonts) return fail(fonts.error(), 1);
 
   const ImGuiGuard imgui;
+  if (!options.size_given && !offscreen && options.smoke == 0) {
+    options.width = settings.window_width;
+    options.height = settings.window_height;
+  }
   const PlatformOptions wanted{.width = options.width, .height = options.height};
   auto platform = offscreen ? open_offscreen(wanted) : open_window(wanted);
   if (!platform) return fail(platform.error(), 1);

@@ -139,6 +139,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
       out.text = "ringside: --size \"" + size + "\" is not a size (possible: 320x180 … 7680x4320)\n";
       return out;
     }
+    o.size_given = true;
     o.width = static_cast<int>(*w);
     o.height = static_cast<int>(*h);
   }

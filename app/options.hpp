@@ -22,6 +22,7 @@ struct Options {
   std::string assets, scene, at, render, screenshot;
   std::string lesson;  // ID, or ID:STEP with the step from 1
   int width = 1280, height = 720;
+  bool size_given = false;
   std::optional<Lang> lang;
   std::optional<ThemeChoice> theme;
   std::optional<float> scale;

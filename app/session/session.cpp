@@ -265,6 +265,10 @@ void Session::open_moment(Moment moment) {
   wish.scenario = std::move(moment.scenario);
   wish.commands = std::move(moment.commands);
   wish.place = Place::SameTime;
+  // The future without the faults, to be compared with; a long one is simulated when it is wanted.
+  if (document.branches.size() > 1 && simulation_cost(document.branches.front().scenario) < kBackgroundCost)
+    document.branches.front().simulation =
+        std::make_shared<const sim::Simulation>(sim::simulate(document.branches.front().scenario));
   problem_.reset();
   run(std::move(wish));
 }

@@ -254,7 +254,7 @@ void Session::show() {
   frames_.reset();
   shown_ = branch != nullptr ? branch->simulation : nullptr;
   trace_ = front().foreign ? front().foreign.get() : shown_ ? &shown_->trace : nullptr;
-  axis_ = trace_ != nullptr ? TimeAxis(*trace_) : TimeAxis();
+  axis_ = trace_ != nullptr && trace_->header.source != "live" ? TimeAxis(*trace_) : TimeAxis();
   if (trace_ != nullptr) frames_ = std::make_unique<sim::FrameSource>(*trace_);
   ++generation_;
   refresh_comparison();

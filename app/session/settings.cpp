@@ -5,9 +5,29 @@
 #include <algorithm>
 #include <sstream>
 
+#include "app/lesson/progress.hpp"
 #include "app/session/files.hpp"
 
 namespace ringside::app {
+
+namespace {
+
+/// The list of recent files stands in the state folder; settings of older versions hold it too.
+void read_recent(const toml::table& table, Settings& out) {
+  const toml::array* recent = table["recent"].as_array();
+  if (recent == nullptr) return;
+  out.recent.clear();
+  for (const toml::node& node : *recent)
+    if (const auto path = node.value<std::string>(); path && out.recent.size() < kMaxRecent)
+      out.recent.push_back(*path);
+}
+
+std::string recent_file() {
+  const std::string folder = state_folder();
+  return folder.empty() ? "" : folder + "/recent.toml";
+}
+
+}  // namespace
 
 Settings parse_settings(std::string_view text) {
   Settings out;
@@ -24,10 +44,9 @@ Settings parse_settings(std::string_view text) {
       out.user_scale = std::clamp(static_cast<float>(*scale), kLeastUserScale, kMostUserScale);
     out.reduced_motion = table["reduced_motion"].value_or(false);
     out.inspector_folded = table["inspector_folded"].value_or(false);
-    if (const toml::array* recent = table["recent"].as_array())
-      for (const toml::node& node : *recent)
-        if (const auto path = node.value<std::string>(); path && out.recent.size() < kMaxRecent)
-          out.recent.push_back(*path);
+    out.window_width = std::clamp(table["window_width"].value_or(out.window_width), 640, 16'000);
+    out.window_height = std::clamp(table["window_height"].value_or(out.window_height), 360, 16'000);
+    read_recent(table, out);
   } catch (const toml::parse_error&) {
     // A broken settings file is disposable: it is written anew when something changes.
   }
@@ -35,16 +54,31 @@ Settings parse_settings(std::string_view text) {
 }
 
 std::string to_toml(const Settings& settings) {
-  toml::array recent;
-  for (const std::string& path : settings.recent) recent.push_back(path);
   const toml::table table{{"lang", std::string(to_word(settings.lang))},
                           {"theme", settings.theme == ThemeChoice::Light ? "light" : "dark"},
                           {"scale", static_cast<double>(settings.user_scale)},
                           {"reduced_motion", settings.reduced_motion},
                           {"inspector_folded", settings.inspector_folded},
-                          {"recent", recent}};
+                          {"window_width", settings.window_width},
+                          {"window_height", settings.window_height}};
   std::ostringstream out;
   out << table << "\n";
+  return out.str();
+}
+
+void parse_recent(std::string_view text, Settings& settings) {
+  try {
+    read_recent(toml::parse(text), settings);
+  } catch (const toml::parse_error&) {
+    // A broken list is disposable too.
+  }
+}
+
+std::string recent_toml(const Settings& settings) {
+  toml::array recent;
+  for (const std::string& path : settings.recent) recent.push_back(path);
+  std::ostringstream out;
+  out << toml::table{{"recent", recent}} << "\n";
   return out.str();
 }
 
@@ -52,13 +86,17 @@ Settings load_settings() {
   const std::string folder = config_folder();
   const auto text =
       folder.empty() ? sim::Result<std::string>(std::string()) : read_file(folder + "/settings.toml");
-  return parse_settings(text ? *text : std::string());
+  Settings out = parse_settings(text ? *text : std::string());
+  if (const auto recent = read_file(recent_file(), 1 << 20)) parse_recent(*recent, out);
+  return out;
 }
 
 void save_settings(const Settings& settings) {
   const std::string folder = config_folder();
   // Not being able to remember is no reason to disturb: the next run starts with the defaults.
   if (!folder.empty()) static_cast<void>(write_file(folder + "/settings.toml", to_toml(settings)));
+  if (const std::string file = recent_file(); !file.empty())
+    static_cast<void>(write_file(file, recent_toml(settings)));
 }
 
 void add_recent(Settings& settings, const std::string& path) {

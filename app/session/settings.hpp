@@ -17,6 +17,7 @@ struct Settings {
   float user_scale = 1;  // 0.8 … 2.5
   bool reduced_motion = false;
   bool inspector_folded = false;
+  int window_width = 1280, window_height = 720;
   std::vector<std::string> recent;  // newest first
   bool operator==(const Settings&) const = default;
 };
@@ -26,6 +27,9 @@ inline constexpr std::size_t kMaxRecent = 10;
 /// Reads settings; what is missing or wrong keeps its default. `lang` starts as the environment's.
 Settings parse_settings(std::string_view toml);
 std::string to_toml(const Settings& settings);
+/// The list of recent files, which stands in the XDG state folder (recent.toml) and not with the settings.
+void parse_recent(std::string_view toml, Settings& settings);
+std::string recent_toml(const Settings& settings);
 Settings load_settings();
 void save_settings(const Settings& settings);
 void add_recent(Settings& settings, const std::string& path);

@@ -21,43 +21,53 @@ struct Gap {
   std::int64_t length() const { return to - from; }
 };
 
-/// Who works, who lives: a gap in which all that live are at work is no wait.
+/// Who lives, and what it does: a gap in which all that live are at work is no wait. A collective that moves is work
+/// too, but none that says nothing for ten seconds.
 class Activity {
  public:
   void apply(const Event& e) {
     State& s = states_[e.source()];
     switch (e.type) {
       case EventType::PhaseBegin:
-        set(s, true, e.phase.phase != sim::Phase::AllReduce);
+        set(s, e.phase.phase == sim::Phase::AllReduce ? Does::Waits : Does::Computes);
         break;
       case EventType::PhaseEnd:
       case EventType::CollectiveFinished:
-        set(s, true, false);
+        set(s, Does::Waits);
         break;
       case EventType::CollectiveStarted:
-        set(s, true, true);
+        set(s, Does::Moves);
         break;
       case EventType::Exit:
       case EventType::Left:
-        set(s, false, false);
+        set(s, Does::Nothing);
         break;
       default:
         break;
     }
   }
-  bool somebody_waits() const { return working_ < living_ || living_ == 0; }
+  bool is_wait(std::int64_t length) const {
+    if (length < kLeastWait) return false;
+    const int living = waits_ + computes_ + moves_;
+    const int working = computes_ + (length < kSurelyWait ? moves_ : 0);
+    return working < living || living == 0;
+  }
 
  private:
+  enum class Does : std::uint8_t { Nothing, Waits, Computes, Moves };
   struct State {
-    bool lives = false, works = false;
+    Does does = Does::Nothing;
   };
-  void set(State& s, bool lives, bool works) {
-    living_ += static_cast<int>(lives) - static_cast<int>(s.lives);
-    working_ += static_cast<int>(works) - static_cast<int>(s.works);
-    s = {lives, works};
+  int& count(Does does) {
+    return does == Does::Waits ? waits_ : does == Does::Computes ? computes_ : does == Does::Moves ? moves_ : nothing_;
+  }
+  void set(State& s, Does does) {
+    --count(s.does);
+    ++count(does);
+    s.does = does;
   }
   std::map<sim::Source, State> states_;
-  int living_ = 0, working_ = 0;
+  int nothing_ = 0, waits_ = 0, computes_ = 0, moves_ = 0;
 };
 
 bool is_quiet(EventType type) {
@@ -72,7 +82,7 @@ std::vector<Gap> waits_of(const sim::Trace& trace) {
     const Event& e = trace.events()[index];
     if (is_quiet(e.type)) continue;
     const std::int64_t length = e.t - last;
-    if (length >= kSurelyWait || (length >= kLeastWait && activity.somebody_waits())) out.push_back({last, e.t});
+    if (activity.is_wait(length)) out.push_back({last, e.t});
     last = std::max(last, e.t);
     activity.apply(e);
   }

@@ -12,6 +12,7 @@ namespace ringside::app {
 
 class TimeAxis {
  public:
+  /// No cuts, no end: for a trace that still grows.
   TimeAxis() = default;
   /// O(events).
   explicit TimeAxis(const sim::Trace& trace);
@@ -29,7 +30,7 @@ class TimeAxis {
  private:
   std::vector<Cut> cuts_;  // in the order of time
   double length_ = 0;
-  std::int64_t end_ = 0;
+  std::int64_t end_ = INT64_MAX;
 };
 
 }  // namespace ringside::app

@@ -73,7 +73,7 @@ void Ui::find_hot() {
 
 void Ui::move_focus() {
   const bool in_popup = any_popup_open();
-  const bool tab = !typing() && key(Key::Tab);
+  const bool tab = !typing() && !ctrl() && key(Key::Tab);
   int direction = tab ? (shift() ? -1 : 1) : 0;
   if (in_popup && !typing() && !focused_takes_arrows_) {
     if (key(Key::Down)) direction = 1;

@@ -86,6 +86,48 @@ TEST_P(Picture, OverlaysAreDrawnAndFit) {
   look("notice");
 }
 
+TEST_P(Picture, BranchesAreDrawnAndFit) {
+  Harness h({.lang = lang(), .theme = theme(), .offscreen = true});
+  h.open("four-gpus-vector.toml");
+  const Image plain = h.image();
+  const auto look = [&](const std::string& name) {
+    h.frames(2);
+    EXPECT_EQ(h.problems(), "") << name;
+    EXPECT_GT(differing_pixels(plain, h.image(), 8), 2'000) << name;
+    keep(h, name + suffix());
+  };
+  h.session().playhead().t = sim::ring_step_end(h.session().trace(), 0, 1) + 1;
+  h.frames(1);
+  h.app->shell().break_menu.open(h.session(), h.app->ui(), {.rank = 2, .chunk = 1, .element = 1}, {500, 200});
+  look("break-menu");
+  h.click("break.bit_flip");
+  look("break-details");
+  h.click("break.go");
+  look("branch");
+  h.session().apply(action::SwitchBranch{0});
+  sim::Fault crash;
+  crash.kind = sim::FaultKind::Crash;
+  crash.rank = 1;
+  h.session().apply(action::Inject{crash});
+  h.frames(2);
+  h.click("branch.chip");
+  look("branch-list");
+  h.click("branch.compare.1");
+  h.session().playhead().t += 6'000;
+  look("compare");
+  h.session().apply(action::Compare{-1});
+  h.frames(1);
+  h.click("top.share");
+  look("share");
+  h.click("share.video");
+  look("share-video");
+  h.press(Key::Escape);
+  h.app->drop_files({source_path("assets/scenarios/uneven.toml")});
+  h.session().apply(action::SwitchTab{0});
+  h.session().playhead().t = h.session().end_time() / 2;
+  look("tabs");
+}
+
 TEST(Pixels, AreTheSameWhetherTheScaleWasChangedOrThereFromTheStart) {
   const auto picture = [](float first, float then) {
     Harness h({.width = 1920, .height = 1080, .user_scale = first, .offscreen = true});
