@@ -280,8 +280,8 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
   {
     const Vec2 at{next(), y};
     if (view.ui.icon_button("top.share", at, Glyph::Share, 17, tr("share.title")))
-      share.open(session, SharePanel::Page::List);
-    share.frame(view, session, {at.x - 18, at.y - 18, 36, 36});
+      share_panel.open(session, SharePanel::Page::List);
+    share_panel.frame(view, session, {at.x - 18, at.y - 18, 36, 36});
   }
   if (foldable && view.ui.icon_button("top.panel", {next(), y}, Glyph::Panel, 17, tr("top.panel"))) {
     if (narrow_)
@@ -472,7 +472,7 @@ void Shell::handle_keys(View& view, Session& session, Scene& scene) {
   if (pressed(Key::F2)) view.emit(action::ShowGlossary{});
   if (pressed(Key::F11)) view.emit(action::ToggleFullScreen{});
   if (ui.ctrl() && pressed(Key::V)) view.emit(action::PasteMoment{});
-  if (ui.ctrl() && session.scenario() != nullptr && pressed(Key::S)) share.open(session, SharePanel::Page::Save);
+  if (ui.ctrl() && session.scenario() != nullptr && pressed(Key::S)) share_panel.open(session, SharePanel::Page::Save);
   if (ui.ctrl() && session.has_trace() && pressed(Key::W)) view.emit(action::CloseTab{session.tab()});
   if (const auto tabs = static_cast<int>(session.documents().size()); tabs > 1 && ui.ctrl() && pressed(Key::Tab))
     view.emit(action::SwitchTab{(session.tab() + (ui.shift() ? tabs - 1 : 1)) % tabs});

@@ -58,7 +58,7 @@ class Shell {
   bool help_open = false;
   bool presenter = false;
   BreakMenu break_menu;
-  SharePanel share;
+  SharePanel share_panel;
   /// An export under way, and how far it is.
   struct Exporting {
     bool running = false;
