@@ -150,7 +150,9 @@ sim::Result<std::string> App::moment_text() {
 }
 
 bool App::share(const Action& action) {
-  const auto say = [&](NoticeKind kind, std::string text) { session_.notices.push_back({kind, std::move(text)}); };
+  const auto say = [&](NoticeKind kind, std::string text) {
+    session_.notices.push_back({kind, std::move(text)});
+  };
   const auto complain = [&](const sim::Error& error) {
     say(NoticeKind::Error, sim::escape_for_display(error.message()));
   };
@@ -167,7 +169,8 @@ bool App::share(const Action& action) {
   } else if (const auto* moment = std::get_if<action::OpenMoment>(&action)) {
     if (const sim::Status opened = open_moment(moment->text); !opened) complain(opened.error());
   } else if (const auto* save = std::get_if<action::SaveScenario>(&action)) {
-    if (const sim::Status saved = session_.save_scenario(save->path); !saved) return complain(saved.error()), true;
+    if (const sim::Status saved = session_.save_scenario(save->path); !saved)
+      return complain(saved.error()), true;
     say(NoticeKind::Info, tr("share.saved", {sim::escape_for_display(save->path)}));
     add_recent(settings_, save->path);
     settings_changed_ = true;

@@ -18,7 +18,8 @@ class App {
  public:
   /// ImGui's context must exist. `assets` = the folder with lang/ and scenarios/.
   /// `state` = the folder that keeps the reader's progress; "" keeps nothing (tests, --render).
-  App(std::unique_ptr<Fonts> fonts, Settings settings, const std::string& assets, const std::string& state = {});
+  App(std::unique_ptr<Fonts> fonts, Settings settings, const std::string& assets,
+      const std::string& state = {});
 
   /// Applies what is pending, draws one frame into ImGui's draw list and collects Actions for the next. Call
   /// between ImGui::NewFrame and Render. `wall_ns` = since the last frame; `now` = wall seconds (constant in

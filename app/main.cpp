@@ -51,7 +51,8 @@ sim::Status start_lesson(Session& session, const std::string& wanted) {
     const char* end = wanted.data() + wanted.size();
     const auto read = std::from_chars(wanted.data() + colon + 1, end, step);
     if (read.ec != std::errc{} || read.ptr != end || step < 1)
-      return sim::Error{.what = "--lesson \"" + wanted + "\" is not a lesson and a step", .legal = "ID or ID:STEP, from 1"};
+      return sim::Error{.what = "--lesson \"" + wanted + "\" is not a lesson and a step",
+                        .legal = "ID or ID:STEP, from 1"};
   }
   if (session.lessons.start(session, id, step - 1)) {
     session.finish_simulation();
@@ -144,7 +145,8 @@ int run_window(App& app, Platform& platform, const Options& options) {
     }
     if (last_frame) break;
   }
-  if (app.keep_settings && (app.settings().window_width != options.width || app.settings().window_height != options.height))
+  if (app.keep_settings &&
+      (app.settings().window_width != options.width || app.settings().window_height != options.height))
     save_settings(app.settings());
   if (options.timing && frames > 0)
     std::fprintf(stderr, "%d frames, %.3f ms each to build\n", frames, build_seconds * 1e3 / frames);

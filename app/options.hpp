@@ -14,11 +14,11 @@ namespace ringside::app {
 
 struct Options {
   std::vector<std::string> files;
-  std::string moment;              // a text, or "-" for standard input
-  std::string from, to;            // of a video
+  std::string moment;    // a text, or "-" for standard input
+  std::string from, to;  // of a video
   int fps = 30;
-  std::optional<double> seconds;   // length of the video
-  bool progress = false;           // "frame 12 300" on standard output
+  std::optional<double> seconds;  // length of the video
+  bool progress = false;          // "frame 12 300" on standard output
   std::string assets, scene, at, render, screenshot;
   std::string lesson;  // ID, or ID:STEP with the step from 1
   int width = 1280, height = 720;

@@ -47,7 +47,8 @@ std::vector<std::int64_t> video_times(const TimeAxis& axis, std::int64_t from, s
   return out;
 }
 
-sim::Status render_video(App& app, Platform& platform, const Options& options, const std::function<bool()>& stop) {
+sim::Status render_video(App& app, Platform& platform, const Options& options,
+                         const std::function<bool()>& stop) {
   Session& session = app.session();
   if (!session.has_trace())
     return sim::Error{.what = "a video needs something to show", .hint = "name a scenario file or a moment"};
@@ -59,8 +60,9 @@ sim::Status render_video(App& app, Platform& platform, const Options& options, c
   const double seconds = options.seconds.value_or(natural_seconds(session, *from, *to));
   const double wanted = std::round(seconds * options.fps);
   if (wanted > kMaxVideoFrames)
-    return sim::Error{.what = "a video of " + std::to_string(static_cast<std::int64_t>(wanted)) + " frames is too long",
-                      .legal = "at most " + std::to_string(kMaxVideoFrames)};
+    return sim::Error{
+        .what = "a video of " + std::to_string(static_cast<std::int64_t>(wanted)) + " frames is too long",
+        .legal = "at most " + std::to_string(kMaxVideoFrames)};
   const int count = std::max(1, static_cast<int>(wanted));
   auto writer = VideoWriter::open(options.render, options.width, options.height, options.fps);
   if (!writer) return writer.error();

@@ -67,7 +67,8 @@ sim::Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& ar
   std::vector<char*> arguments;
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
-  const int problem = posix_spawn(&child.pid_, argv.front().c_str(), &actions, nullptr, arguments.data(), environ);
+  const int problem =
+      posix_spawn(&child.pid_, argv.front().c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close_if(in);
   close_if(output[1]);

@@ -76,21 +76,41 @@ std::string find_program(std::string_view name) {
   return {};
 }
 
-sim::Result<std::unique_ptr<VideoWriter>> VideoWriter::open(const std::string& path, int width, int height, int fps) {
+sim::Result<std::unique_ptr<VideoWriter>> VideoWriter::open(const std::string& path, int width, int height,
+                                                            int fps) {
   if (width % 2 != 0 || height % 2 != 0)
-    return sim::Error{.what = "a video of " + std::to_string(width) + "x" + std::to_string(height) + " cannot be made",
-                      .legal = "an even width and an even height"};
+    return sim::Error{
+        .what = "a video of " + std::to_string(width) + "x" + std::to_string(height) + " cannot be made",
+        .legal = "an even width and an even height"};
   const std::string ffmpeg = find_program("ffmpeg");
   if (ffmpeg.empty())
     return sim::Error{.what = "a video needs ffmpeg, which is not installed",
                       .hint = "install ffmpeg (apt install ffmpeg), or write PNG files"};
-  // ffmpeg knows the format by the name, so the temporary ends as the file does. A path may look like a protocol
+  // ffmpeg knows the format by the name, so the temporary ends as the file does. A path may look like a
+  // protocol
   // ("a:b.mp4") or an option: "file:" in front makes it a file.
   const std::string temporary = path + ".part" + std::filesystem::path(path).extension().string();
-  const std::vector<std::string> argv = {
-      ffmpeg,  "-nostdin", "-loglevel", "error",   "-y",        "-f",      "rawvideo",  "-pix_fmt",   "rgba",
-      "-s:v",  std::to_string(width) + "x" + std::to_string(height),      "-framerate", std::to_string(fps),
-      "-i",    "pipe:0",   "-an",       "-pix_fmt", "yuv420p",  "-movflags", "+faststart", "file:" + temporary};
+  const std::vector<std::string> argv = {ffmpeg,
+                                         "-nostdin",
+                                         "-loglevel",
+                                         "error",
+                                         "-y",
+                                         "-f",
+                                         "rawvideo",
+                                         "-pix_fmt",
+                                         "rgba",
+                                         "-s:v",
+                                         std::to_string(width) + "x" + std::to_string(height),
+                                         "-framerate",
+                                         std::to_string(fps),
+                                         "-i",
+                                         "pipe:0",
+                                         "-an",
+                                         "-pix_fmt",
+                                         "yuv420p",
+                                         "-movflags",
+                                         "+faststart",
+                                         "file:" + temporary};
   auto child = ChildProcess::start(argv, {.stream_input = true});
   if (!child) return child.error();
   return std::unique_ptr<VideoWriter>(

@@ -171,6 +171,7 @@ class HomeScene final : public Scene {
  public:
   void prepare(const SceneContext& ctx) override {
     wide_ = ctx.stage.x + 84 > 1500;
+    small_ = ctx.stage.x < 1100;  // large type on a small screen
     first_ = nullptr;
     for (const LibraryEntry& entry : ctx.library)
       if (first_ == nullptr || entry.path.ends_with("/four-gpus.toml")) first_ = &entry;
@@ -182,10 +183,15 @@ class HomeScene final : public Scene {
   void draw(View& view) override {
     const Rect s = view.box;
     const bool path = view.ctx.lessons != nullptr && !view.ctx.lessons->library().files().empty();
-    const float margin = wide_ ? 64 : 44, strip = !path ? 0 : wide_ ? 168.0f : 148.0f;
-    const float top = s.y + (wide_ ? 52 : 28), hero_w = wide_ ? 540.0f : 500.0f;
+    const float margin = wide_ ? 64 : small_ ? 28 : 44, strip = !path ? 0 : wide_ ? 168.0f : 148.0f;
+    const float top = s.y + (wide_    ? 52
+                             : small_ ? 20
+                                      : 28),
+                hero_w = wide_    ? 540.0f
+                         : small_ ? 440.0f
+                                  : 500.0f;
     draw_left(view, {s.x + margin, top, hero_w, s.h - strip - top + s.y});
-    const float x = s.x + margin + hero_w + (wide_ ? 56 : 40), w = s.right() - margin - x;
+    const float x = s.x + margin + hero_w + (wide_ ? 56 : small_ ? 24 : 40), w = s.right() - margin - x;
     const float bottom = s.bottom() - strip - (wide_ ? 34 : 24);
     draw_doors(view, {x, top + 4, w, bottom - top - 8});
     if (path) path_.draw(view, {s.x, s.bottom() - strip, s.w, strip}, margin, *view.ctx.lessons);
@@ -207,7 +213,7 @@ class HomeScene final : public Scene {
   void draw_left(View& view, Rect box) const {
     Canvas& c = view.canvas;
     const Theme& t = c.theme();
-    const float s = wide_ ? 116 : 86, radius = wide_ ? 222 : 168;
+    const float s = wide_ ? 116 : small_ ? 56 : 86, radius = wide_ ? 222 : small_ ? 108 : 168;
     const Vec2 center{box.center().x, box.y + radius - 12};
     draw_hero(c, center, radius, s);
     float y = center.y + radius + (wide_ ? 44 : 26);
@@ -217,9 +223,10 @@ class HomeScene final : public Scene {
             .face = Face::Bold,
             .align = Align::Center});
     y += wide_ ? 42 : 28;
-    c.text({center.x, y + 6}, fit(c.fonts(), tr("home.claim_text"), box.w + 36, wide_ ? 17 : 15),
-           {.size = wide_ ? 17.0f : 15.0f, .color = t.t2, .align = Align::Center});
-    y += wide_ ? 40 : 26;
+    if (!small_)
+      c.text({center.x, y + 6}, fit(c.fonts(), tr("home.claim_text"), box.w + 36, wide_ ? 17 : 15),
+             {.size = wide_ ? 17.0f : 15.0f, .color = t.t2, .align = Align::Center});
+    if (!small_) y += wide_ ? 40 : 26;
     draw_start(view, center.x, y);
   }
 
@@ -229,7 +236,7 @@ class HomeScene final : public Scene {
     const LessonDesk* desk = view.ctx.lessons;
     const LessonFile* next = desk != nullptr ? desk->next_to_read() : nullptr;
     if (next == nullptr && first_ == nullptr) return;
-    const Vec2 size = wide_ ? Vec2{340, 54} : Vec2{300, 46};
+    const Vec2 size = wide_ ? Vec2{340, 54} : Vec2{small_ ? 230.0f : 300.0f, 46};
     const float other = view.ctx.library.empty() ? 0 : wide_ ? 150.0f : 128.0f;
     float x = middle - (size.x + 66 + (other > 0 ? other + 8 : 0)) / 2;
     const std::string label = next != nullptr ? start_label(c, *desk, *next, size.x - 60) : tr("home.start");
@@ -319,7 +326,7 @@ class HomeScene final : public Scene {
   }
 
   ExplainBox explain_;
-  bool wide_ = false;
+  bool wide_ = false, small_ = false;
   LessonPath path_;
   const LibraryEntry* first_ = nullptr;
   const LibraryEntry* cluster_ = nullptr;  // what the door of the failures opens

@@ -166,13 +166,13 @@ using Action =
     std::variant<action::TogglePlay, action::Pause, action::StepBy, action::SeekTo, action::SeekStart,
                  action::SeekEnd, action::Follow, action::SetSpeed, action::SetLoop, action::SetStepUnit,
                  action::ShowScene, action::OpenFile, action::Select, action::TogglePresenter,
-                 action::ToggleInspector, action::ToggleFullScreen, action::ToggleHelp, action::ShowGlossary, action::SetLanguage,
-                 action::SetTheme, action::SetUserScale, action::SetReducedMotion, action::ShowNotice,
-                 action::CopyText, action::EditScenario, action::Undo, action::Redo, action::Inject,
-                 action::RemoveFault, action::SwitchBranch, action::Compare, action::OpenBreakMenu,
-                 action::CancelSimulation, action::SwitchTab, action::CloseTab,
-                 action::CopyMoment, action::PasteMoment, action::OpenMoment, action::SaveScenario, action::Export,
-                 action::CancelExport, action::Custom>;
+                 action::ToggleInspector, action::ToggleFullScreen, action::ToggleHelp, action::ShowGlossary,
+                 action::SetLanguage, action::SetTheme, action::SetUserScale, action::SetReducedMotion,
+                 action::ShowNotice, action::CopyText, action::EditScenario, action::Undo, action::Redo,
+                 action::Inject, action::RemoveFault, action::SwitchBranch, action::Compare,
+                 action::OpenBreakMenu, action::CancelSimulation, action::SwitchTab, action::CloseTab,
+                 action::CopyMoment, action::PasteMoment, action::OpenMoment, action::SaveScenario,
+                 action::Export, action::CancelExport, action::Custom>;
 using Actions = std::vector<Action>;
 
 }  // namespace ringside::app

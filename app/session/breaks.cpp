@@ -205,6 +205,12 @@ std::string target_name(const Fault& fault) {
   return "R" + std::to_string(std::max(0, fault.rank));
 }
 
+std::string fault_title(FaultKind kind) {
+  std::string out = tr_word("fault", sim::to_word(kind));
+  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 'a' + 'A');
+  return out;
+}
+
 std::string fault_name(const Fault& fault) {
   return target_name(fault) + " " + tr_word("fault", sim::to_word(fault.kind));
 }

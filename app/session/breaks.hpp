@@ -38,6 +38,8 @@ std::string why_not_break(const sim::Fault& fault, const BreakMoment& moment);
 
 /// "R2 crash", "R1 → R2 link down", "n3 gpu reset": for lists of branches.
 std::string fault_name(const sim::Fault& fault);
+/// "Link down": the kind as a title.
+std::string fault_title(sim::FaultKind kind);
 /// The target of a fault: "R2", "R1 → R2", "n3".
 std::string target_name(const sim::Fault& fault);
 

@@ -35,7 +35,7 @@ struct Document {
   std::string last_merge;
   Selection selection;
   std::string scene_id;
-  int compared = -1;  // the branch that is shown beside
+  int compared = -1;       // the branch that is shown beside
   bool of_lesson = false;  // opened by a lesson: its next scenario takes the place
 
   const Branch* current() const {

@@ -29,26 +29,19 @@ std::string own_program() {
 
 std::vector<std::string> ExportJob::command_line(const action::Export& wanted, const ExportLook& look,
                                                  const std::string& program) {
-  std::vector<std::string> argv = {program,
-                                   "--render",
-                                   wanted.path,
-                                   "--moment",
-                                   "-",
-                                   "--progress",
-                                   "--assets",
-                                   look.assets,
-                                   "--size",
-                                   fmt::format("{}x{}", wanted.width, wanted.height),
-                                   "--lang",
-                                   std::string(to_word(look.lang)),
-                                   "--theme",
-                                   look.theme == ThemeChoice::Light ? "light" : "dark",
-                                   "--scale",
-                                   fmt::format("{:.2f}", look.scale)};
+  std::vector<std::string> argv = {program,     "--render",
+                                   wanted.path, "--moment",
+                                   "-",         "--progress",
+                                   "--assets",  look.assets,
+                                   "--size",    fmt::format("{}x{}", wanted.width, wanted.height),
+                                   "--lang",    std::string(to_word(look.lang)),
+                                   "--theme",   look.theme == ThemeChoice::Light ? "light" : "dark",
+                                   "--scale",   fmt::format("{:.2f}", look.scale)};
   if (wanted.presenter) argv.emplace_back("--presenter");
   if (wanted.video)
-    argv.insert(argv.end(), {"--from", fmt::format("{}ns", wanted.from), "--to", fmt::format("{}ns", wanted.to),
-                             "--fps", std::to_string(wanted.fps), "--seconds", fmt::format("{:g}", wanted.seconds)});
+    argv.insert(argv.end(),
+                {"--from", fmt::format("{}ns", wanted.from), "--to", fmt::format("{}ns", wanted.to), "--fps",
+                 std::to_string(wanted.fps), "--seconds", fmt::format("{:g}", wanted.seconds)});
   return argv;
 }
 
@@ -73,7 +66,8 @@ std::optional<Notice> ExportJob::poll() {
   for (const std::string& line : child_.lines()) read_progress(line, frame_, frames_);
   if (!over) return std::nullopt;
   if (cancelled_) return Notice{NoticeKind::Info, tr("share.cancelled")};
-  if (child_.exit_code() == 0) return Notice{NoticeKind::Info, tr("share.written", {sim::escape_for_display(path_)})};
+  if (child_.exit_code() == 0)
+    return Notice{NoticeKind::Info, tr("share.written", {sim::escape_for_display(path_)})};
   return Notice{NoticeKind::Error, tr("share.failed", {sim::escape_for_display(child_.errors())})};
 }
 

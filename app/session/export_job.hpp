@@ -1,5 +1,6 @@
-// A picture or a video of what is open, made by a second Ringside without a window: it gets the moment as a text, so
-// the file is what --render gives, and this window goes on. Progress and an end before the end included.
+// A picture or a video of what is open, made by a second Ringside without a window: it gets the moment as a
+// text, so the file is what --render gives, and this window goes on. Progress and an end before the end
+// included.
 #pragma once
 
 #include <optional>

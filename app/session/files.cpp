@@ -167,7 +167,8 @@ std::string safe_file_stem(std::string_view text) {
     out += byte < 0x20 || byte == 0x7F || c == '/' || c == '\\' || c == ':' ? '-' : c;
     if (out.size() >= 120) break;
   }
-  while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0) == 0x80 && out.size() >= 118) out.pop_back();
+  while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0) == 0x80 && out.size() >= 118)
+    out.pop_back();
   const std::size_t first = out.find_first_not_of(". -");
   out = first == std::string::npos ? "" : out.substr(first);
   return out.empty() ? "scenario" : out;

@@ -30,8 +30,8 @@ std::vector<std::string> asset_folders(const std::string& given);
 std::string find_assets(const std::string& given);
 /// $XDG_CONFIG_HOME/ringside or ~/.config/ringside; "" if neither is set.
 std::string config_folder();
-/// Where a file is saved that belongs to the open one: its folder, if a person may write there and it is not one of
-/// Ringside's own; else the XDG documents folder, ~/Documents, the home folder, the current folder.
+/// Where a file is saved that belongs to the open one: its folder, if a person may write there and it is not
+/// one of Ringside's own; else the XDG documents folder, ~/Documents, the home folder, the current folder.
 std::string documents_folder(const std::string& opened_path);
 /// A file name without an ending, from any text: no separators, controls or leading dots; never empty.
 std::string safe_file_stem(std::string_view text);

@@ -81,7 +81,8 @@ sim::Result<std::string> unpack(const std::string& packed) {
   }
   inflateEnd(&stream);
   if (out.size() > kMaxMomentBytes)
-    return sim::Error{.what = "the moment is too large", .legal = std::to_string(kMaxMomentBytes) + " bytes unpacked"};
+    return sim::Error{.what = "the moment is too large",
+                      .legal = std::to_string(kMaxMomentBytes) + " bytes unpacked"};
   if (state != Z_STREAM_END) return damaged("the text of the moment is damaged or cut off");
   return out;
 }
@@ -154,7 +155,9 @@ sim::Playhead read_playhead(Fields& fields) {
 Selection read_selection(Fields& fields) {
   const auto n = fields.integers("selection", 6);
   Selection out;
-  const auto small = [](std::int64_t value) { return static_cast<int>(std::min<std::int64_t>(value, INT32_MAX)); };
+  const auto small = [](std::int64_t value) {
+    return static_cast<int>(std::min<std::int64_t>(value, INT32_MAX));
+  };
   out.rank = small(n[0]);
   out.node = small(n[1]);
   out.link_from = small(n[2]);
@@ -167,7 +170,8 @@ Selection read_selection(Fields& fields) {
 /// The scenario, whose last `count` faults were commands.
 sim::Status take_commands(Moment& moment, std::int64_t count) {
   auto& faults = moment.scenario.faults;
-  if (count > static_cast<std::int64_t>(faults.size())) return damaged("the moment has no legal \"commands\"");
+  if (count > static_cast<std::int64_t>(faults.size()))
+    return damaged("the moment has no legal \"commands\"");
   const auto first = faults.end() - static_cast<std::ptrdiff_t>(count);
   for (auto fault = first; fault != faults.end(); ++fault) {
     if (!fault->at_ns) return damaged("a fault by hand has no time");
@@ -220,7 +224,8 @@ sim::Result<Moment> read_moment(std::string_view text) {
     return sim::Error{.what = "the text is too long for a moment",
                       .legal = "at most " + sim::with_commas(kMaxMomentText) + " characters"};
   if (!text.starts_with(kMomentPrefix))
-    return sim::Error{.what = "this text is no moment of Ringside", .legal = "a text that begins with ringside1."};
+    return sim::Error{.what = "this text is no moment of Ringside",
+                      .legal = "a text that begins with ringside1."};
   const auto packed = from_base64url(text.substr(kMomentPrefix.size()));
   if (!packed) return packed.error();
   const auto plain = unpack(*packed);

@@ -1,14 +1,15 @@
-// "Copy this moment": a short text that restores scenario, edits, faults by hand, scene, playhead and selection on
-// another machine.
+// "Copy this moment": a short text that restores scenario, edits, faults by hand, scene, playhead and
+// selection on another machine.
 //
-// Format, version 1: "ringside1." and then base64url (RFC 4648 §5, no padding) of a zlib stream (RFC 1950) of a TOML
-// text:
+// Format, version 1: "ringside1." and then base64url (RFC 4648 §5, no padding) of a zlib stream (RFC 1950) of
+// a TOML text:
 //   name, scene, view      what was open, the scene's id, and what only that scene knows
 //   t, speed, unit, loop   the playhead: ns, simulated ns a wall ns, the arrow keys' step
 //   selection              rank, node, link from, link to, chunk, element; -1 = nothing
 //   commands               how many of the scenario's last faults were given by hand
 //   scenario               a scenario file, values written out
-// White space in the text does not count, so it may be wrapped in a mail. zlib's own checksum finds typing errors.
+// White space in the text does not count, so it may be wrapped in a mail. zlib's own checksum finds typing
+// errors.
 #pragma once
 
 #include <string>

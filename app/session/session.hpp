@@ -46,9 +46,9 @@ class Session {
 
   // --- opening
   // -------------------------------------------------------------------------------------------------------
-  /// Opens a scenario file, a lesson or .npy files (one a rank). On an error, problem() says what is wrong and what was
-  /// open stays as it was, unless nothing was. `new_tab`: beside what is open; else in its place if nothing
-  /// was changed there.
+  /// Opens a scenario file, a lesson or .npy files (one a rank). On an error, problem() says what is wrong
+  /// and what was open stays as it was, unless nothing was. `new_tab`: beside what is open; else in its place
+  /// if nothing was changed there.
   sim::Status open_file(const std::string& path, bool new_tab = false);
   sim::Status open_npy_files(std::vector<std::string> paths, bool new_tab = false);
   /// Simulates a scenario and shows it from the start.
@@ -76,7 +76,9 @@ class Session {
   /// The faults given by hand on the branch on screen.
   std::span<const sim::Command> commands() const;
   /// The same, kept alive for work on another thread; null for a trace that was not simulated here.
-  std::shared_ptr<const sim::Simulation> shared_simulation() const { return front().foreign ? nullptr : shown_; }
+  std::shared_ptr<const sim::Simulation> shared_simulation() const {
+    return front().foreign ? nullptr : shown_;
+  }
   const std::string& name() const { return front().name; }
   const std::string& path() const { return front().path; }
   Abilities abilities() const { return front().can; }
@@ -110,12 +112,13 @@ class Session {
 
   // --- moments
   // -------------------------------------------------------------------------------------------------------
-  /// What is on screen, to be opened elsewhere (`view` is for the scene's own). Only while scenario() is known.
+  /// What is on screen, to be opened elsewhere (`view` is for the scene's own). Only while scenario() is
+  /// known.
   Moment moment(std::string view) const;
   /// Opens it in a tab of its own, at its place in time, beside the branch without its faults.
   void open_moment(Moment moment);
-  /// Writes the branch on screen as a scenario file, faults by hand included; values from files are written out. The
-  /// tab then belongs to that file.
+  /// Writes the branch on screen as a scenario file, faults by hand included; values from files are written
+  /// out. The tab then belongs to that file.
   sim::Status save_scenario(const std::string& path);
 
   /// The time axis of what is on screen: long waits are cut.
@@ -239,6 +242,7 @@ inline constexpr double kBackgroundCost = 3e6;
 /// A speed at which the trace takes about `seconds` to play: simulated ns per wall second.
 double comfortable_speed(const sim::Trace& trace, double seconds = 16);
 /// The playhead after wall time, along an axis on which long waits are short. As Playhead::advance.
-bool advance_along(sim::Playhead& playhead, std::int64_t wall_ns, const TimeAxis& axis, std::int64_t end_time);
+bool advance_along(sim::Playhead& playhead, std::int64_t wall_ns, const TimeAxis& axis,
+                   std::int64_t end_time);
 
 }  // namespace ringside::app

@@ -1,6 +1,7 @@
-// A time axis on which long waits take little room. A ring takes microseconds and the watchdog that ends it ten
-// minutes: on a linear axis only the wait would be seen. So waits that would take more than a third of the axis are
-// cut to a small width, drawn with a break, and played in a moment. Everything else keeps its proportions.
+// A time axis on which long waits take little room. A ring takes microseconds and the watchdog that ends it
+// ten minutes: on a linear axis only the wait would be seen. So waits that would take more than a third of
+// the axis are cut to a small width, drawn with a break, and played in a moment. Everything else keeps its
+// proportions.
 #pragma once
 
 #include <cstdint>

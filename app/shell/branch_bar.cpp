@@ -1,4 +1,5 @@
-// Branches on screen: the chip and its list in the top bar, the tracks under the timeline, two of them side by side.
+// Branches on screen: the chip and its list in the top bar, the tracks under the timeline, two of them side
+// by side.
 #include <algorithm>
 #include <cmath>
 
@@ -45,7 +46,8 @@ std::string branch_name(const Branch& branch) {
   for (const sim::Command& command : branch.commands)
     if (command.t == branch.forked_at) latest = &command;
   std::string out = fault_name(latest->fault);
-  if (branch.commands.size() > 1) out += " " + tr("branch.more", {std::to_string(branch.commands.size() - 1)});
+  if (branch.commands.size() > 1)
+    out += " " + tr("branch.more", {std::to_string(branch.commands.size() - 1)});
   return out;
 }
 
@@ -65,8 +67,9 @@ float Shell::draw_branch_chip(View& view, const Session& session, float right, f
   const std::string name = fit(c.fonts(), branch_name(branch), 170, 13, Face::Bold);
   const float w = 42 + c.width(name, 13, Face::Bold);
   const Rect box{right - w, y - 14, w, 28};
-  const Hit h = view.ui.hit("branch.chip", box,
-                            {.least = 36, .explain = tr("branch.list", {std::to_string(session.branches().size())})});
+  const Hit h =
+      view.ui.hit("branch.chip", box,
+                  {.least = 36, .explain = tr("branch.list", {std::to_string(session.branches().size())})});
   c.rect(box, {.fill = h.hovered ? t.raised : Color{}, .stroke = t.edge, .radius = 14});
   c.glyph(Glyph::Fork, {box.x + 18, y}, 14, t.t1, 1.5f);
   c.text({box.x + 30, y}, name, {.size = 13, .face = Face::Bold});
@@ -125,7 +128,8 @@ void Shell::draw_branch_row(View& view, const Session& session, int index, Rect 
          {.size = 13, .color = outcome_color(t, branch)});
   if (h.clicked && !here) view.emit(action::SwitchBranch{index});
   if (here) {
-    c.text({row.right() - 14, row.center().y}, tr("branch.here"), {.size = 13, .color = t.t2, .align = Align::Right});
+    c.text({row.right() - 14, row.center().y}, tr("branch.here"),
+           {.size = 13, .color = t.t2, .align = Align::Right});
     return;
   }
   if (view.ui.button("branch.compare." + std::to_string(index), {row.right() - 108, row.y + 8, 104, 36},
@@ -149,7 +153,8 @@ void Shell::draw_branch_tracks(View& view, const Session& session, const Timelin
   for (int i = static_cast<int>(branches.size()) - 1; i >= 0; --i)
     if (i != session.branch()) shown.push_back(i);
   const int parent = branches[static_cast<std::size_t>(session.branch())].parent;
-  std::stable_partition(shown.begin(), shown.end(), [&](int i) { return i == parent || i == session.compared(); });
+  std::stable_partition(shown.begin(), shown.end(),
+                        [&](int i) { return i == parent || i == session.compared(); });
   const std::size_t rows = std::min<std::size_t>(3, shown.size());
   for (std::size_t k = 0; k < rows; ++k, y += kTrackRow) {
     const int i = shown[k];
@@ -167,10 +172,12 @@ void Shell::draw_branch_tracks(View& view, const Session& session, const Timelin
     c.rect({from, middle - 3, to - from, 6}, {.fill = fill, .radius = 3});
     if (end > track.to) c.glyph(Glyph::Right, {to + 8, middle}, 9, t.t2, 1.75f);
     const std::string label = fit(c.fonts(), name, track.x - view.box.x - 44, 13);
-    c.text({track.x - 14, middle}, label, {.size = 13, .color = h.hovered ? t.t1 : t.t2, .align = Align::Right});
+    c.text({track.x - 14, middle}, label,
+           {.size = 13, .color = h.hovered ? t.t1 : t.t2, .align = Align::Right});
     const float room = view.box.right() - 20 - (track.x + track.w) - 30;
     const bool last = k + 1 == rows && shown.size() > rows;
-    const std::string note = last ? tr("branch.more", {std::to_string(shown.size() - rows)}) : outcome_text(branch);
+    const std::string note =
+        last ? tr("branch.more", {std::to_string(shown.size() - rows)}) : outcome_text(branch);
     c.text({view.box.right() - 20, middle}, fit(c.fonts(), note, room, 13),
            {.size = 13, .color = last ? t.t3 : outcome_color(t, branch), .align = Align::Right});
     if (h.clicked) view.emit(action::SwitchBranch{i});
@@ -206,7 +213,9 @@ void Shell::draw_compare_band(View& view, const Session& session, Rect left, Rec
   } else {
     x += c.text({x, y}, tr("branch.first_difference"), {.size = 14, .color = t.t3, .face = Face::Bold}) + 14;
     x += c.text({x, y}, difference_text(*difference), {.size = 17, .face = Face::Bold}) + 12;
-    x += c.text({x, y}, tr("branch.when", {sim::format_duration(difference->t)}), {.size = 15, .color = t.t2}) + 18;
+    x += c.text({x, y}, tr("branch.when", {sim::format_duration(difference->t)}),
+                {.size = 15, .color = t.t2}) +
+         18;
     if (view.ui.button("compare.go", {x, y - 17, 120, 34}, tr("branch.go"), {.size = 14}))
       view.emit(action::SeekTo{difference->t});
   }
@@ -230,7 +239,8 @@ std::string difference_text(const sim::Difference& difference) {
       break;
   }
   if (difference.step <= 0) return who;
-  return tr("branch.where", {who, std::to_string(difference.step), tr_word("phase", sim::to_word(difference.phase))});
+  return tr("branch.where",
+            {who, std::to_string(difference.step), tr_word("phase", sim::to_word(difference.phase))});
 }
 
 std::pair<Rect, Rect> Shell::compare_boxes(Rect stage) {

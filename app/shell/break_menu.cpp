@@ -65,10 +65,10 @@ struct Column {
 
 /// Rows are as high as the window has room for.
 float row_height(const std::vector<BreakChoice>& choices, float window) {
-  const auto first_rows = static_cast<float>(std::max<std::ptrdiff_t>(
-      8, std::count_if(choices.begin(), choices.end(), [](const BreakChoice& c) {
-        return c.group == BreakGroup::Calls || c.group == BreakGroup::Hardware;
-      })));
+  const auto first_rows = static_cast<float>(
+      std::max<std::ptrdiff_t>(8, std::count_if(choices.begin(), choices.end(), [](const BreakChoice& c) {
+                                 return c.group == BreakGroup::Calls || c.group == BreakGroup::Hardware;
+                               })));
   return std::clamp((window - 24 - kHeader - kPad - 2 * kHeading) / first_rows, 38.0f, kRow);
 }
 
@@ -177,7 +177,7 @@ void BreakMenu::draw_row(View& view, Rect row, std::size_t index) {
       view.ui.hit(id, row, {.focusable = can, .explain = can ? std::string_view() : choice.why_not});
   if (can && (h.hovered || h.focused)) c.rect(row.inset(0, 1), {.fill = t.raised, .radius = 6});
   const float x = row.x + 8, room = row.w - 34;
-  c.text({x, row.center().y - 9}, tr_word("fault", sim::to_word(choice.fault.kind)),
+  c.text({x, row.center().y - 9}, fault_title(choice.fault.kind),
          {.size = 15, .color = can ? t.t1 : t.t3, .face = can ? Face::Bold : Face::Regular});
   const std::string& says = can ? tr_word("fault_says", sim::to_word(choice.fault.kind)) : choice.why_not;
   c.text({x, row.center().y + 9}, fit(c.fonts(), says, room, 13), {.size = 13, .color = can ? t.t2 : t.t3});

@@ -260,9 +260,11 @@ void Shell::draw_progress(View& view, const Session& session) {
   };
   if (session.simulating() && session.simulating_for_ns() >= 150'000'000) {
     const sim::SimulationProgress progress = session.simulation_progress();
-    const std::string text = tr("progress.steps", {sim::with_commas(progress.step), sim::with_commas(progress.steps),
-                                                   sim::with_commas(progress.events)});
-    chip("progress.cancel", text, static_cast<double>(progress.step) / static_cast<double>(std::max<std::int64_t>(1, progress.steps)),
+    const std::string text =
+        tr("progress.steps", {sim::with_commas(progress.step), sim::with_commas(progress.steps),
+                              sim::with_commas(progress.events)});
+    chip("progress.cancel", text,
+         static_cast<double>(progress.step) / static_cast<double>(std::max<std::int64_t>(1, progress.steps)),
          action::CancelSimulation{});
   }
   if (exporting.running) {

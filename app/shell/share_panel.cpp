@@ -106,21 +106,26 @@ float SharePanel::draw_sizes(View& view, Rect box, float y) {
   Canvas& c = view.canvas;
   c.text({box.x + kPad, y}, tr("share.size"), {.size = 14, .color = c.theme().t2});
   std::vector<std::string> labels;
-  for (const Size& size : kSizes) labels.push_back(std::to_string(size.width) + "×" + std::to_string(size.height));
+  for (const Size& size : kSizes)
+    labels.push_back(std::to_string(size.width) + "×" + std::to_string(size.height));
   if (const auto chosen = view.ui.toggle("share.sizes", {box.right() - kPad, y}, labels, size_, Align::Right))
     size_ = *chosen;
   y += 44;
-  view.ui.checkbox("share.presenter", {box.x + kPad, y}, tr("share.presenter"), presenter_, tr("share.presenter_explain"));
+  view.ui.checkbox("share.presenter", {box.x + kPad, y}, tr("share.presenter"), presenter_,
+                   tr("share.presenter_explain"));
   return y + 40;
 }
 
 float SharePanel::draw_range(View& view, const Session& session, Rect box, float y) {
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
-  const auto label = [&](std::string_view key) { c.text({box.x + kPad, y}, tr(key), {.size = 14, .color = t.t2}); };
+  const auto label = [&](std::string_view key) {
+    c.text({box.x + kPad, y}, tr(key), {.size = 14, .color = t.t2});
+  };
   const std::string ranges[] = {tr("share.whole"), tr("share.to_here"), tr("share.from_here")};
   label("share.range");
-  if (const auto chosen = view.ui.toggle("share.range", {box.right() - kPad, y}, ranges, range_, Align::Right))
+  if (const auto chosen =
+          view.ui.toggle("share.range", {box.right() - kPad, y}, ranges, range_, Align::Right))
     range_ = *chosen;
   y += 44;
   label("share.fps");
@@ -130,7 +135,8 @@ float SharePanel::draw_range(View& view, const Session& session, Rect box, float
     fps_ = *chosen;
   y += 44;
   label("share.seconds");
-  view.ui.number_field("share.seconds", {box.right() - kPad - 170, y - 18, 170, 36}, seconds_, 1, 600, 1, "s");
+  view.ui.number_field("share.seconds", {box.right() - kPad - 170, y - 18, 170, 36}, seconds_, 1, 600, 1,
+                       "s");
   static_cast<void>(session);
   return y + 40;
 }
@@ -138,8 +144,10 @@ float SharePanel::draw_range(View& view, const Session& session, Rect box, float
 void SharePanel::draw_file(View& view, const Session& session, Rect box) {
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
-  constexpr std::array<std::string_view, 4> kTitles = {"share.copy", "share.save", "share.picture", "share.video"};
-  c.text({box.x + kPad, box.y + 30}, tr(kTitles[static_cast<std::size_t>(page_)]), {.size = 17, .face = Face::Bold});
+  constexpr std::array<std::string_view, 4> kTitles = {"share.copy", "share.save", "share.picture",
+                                                       "share.video"};
+  c.text({box.x + kPad, box.y + 30}, tr(kTitles[static_cast<std::size_t>(page_)]),
+         {.size = 17, .face = Face::Bold});
   float y = box.y + 72;
   c.text({box.x + kPad, y}, tr("share.name"), {.size = 14, .color = t.t2});
   view.ui.text_field("share.name", {box.right() - kPad - 260, y - 18, 260, 36}, name_);

@@ -152,21 +152,6 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
     if (!session.problem()) scene.inspector(inspector);
     canvas.pop_clip();
   }
-  // Where there is no room beside the stage, the panel lies over it while it is wanted.
-  narrow_ = canvas.size().x < kNarrowBelow;
-  if (narrow_ && panel_over_ && !presenting && entry->inspector_width > 0 && !session.problem()) {
-    const Rect box{layout.stage.right() - entry->inspector_width, layout.stage.y, entry->inspector_width,
-                   layout.stage.h};
-    canvas.push_layer();
-    canvas.rect(box, {.fill = t.panel});
-    canvas.line({box.x, box.y}, {box.x, box.bottom()}, t.edge);
-    ui.hit("inspector.ground", box, {.focusable = false});
-    View inspector = view(box);
-    canvas.push_clip(box);
-    scene.inspector(inspector);
-    canvas.pop_clip();
-    canvas.pop_layer();
-  }
   if (presenting) {
     View caption = view(layout.transport);
     draw_caption(caption, session, scene);
@@ -178,6 +163,26 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
       View bar = view(layout.transport);
       draw_transport(bar, session, scene);
     }
+  }
+  narrow_ = canvas.size().x < kNarrowBelow;
+  if (narrow_ && panel_over_ && !presenting && entry->inspector_width > 0 && !session.problem()) {
+    // There is no room beside the stage: the panel lies over it while it is wanted, from the top bar to the
+    // bottom. One that is made for a higher window shrinks a little.
+    constexpr float kMadeFor = 588;
+    const float height = canvas.size().y - kTopHeight, k = std::min(1.0f, height / kMadeFor);
+    const Rect box{canvas.size().x - entry->inspector_width * k, kTopHeight, entry->inspector_width * k,
+                   height};
+    canvas.push_layer();
+    canvas.rect(box, {.fill = t.panel});
+    canvas.line({box.x, box.y}, {box.x, box.bottom()}, t.edge);
+    ui.hit("inspector.ground", box, {.focusable = false});
+    canvas.push_clip(box);
+    canvas.push_figure({box.x, box.y}, k);
+    View inspector = view({0, 0, entry->inspector_width, height / k});
+    scene.inspector(inspector);
+    canvas.pop_figure();
+    canvas.pop_clip();
+    canvas.pop_layer();
   }
   View all = view({0, 0, canvas.size().x, canvas.size().y});
   if (!session.problem()) scene.over(all);
@@ -198,27 +203,39 @@ void Shell::draw_rail(View& view, const Session& session, const Settings& settin
   c.rect(view.box, {.fill = t.panel});
   c.line({view.box.right(), 0}, {view.box.right(), view.box.h}, t.line);
   parts::logo(c, {kRailWidth / 2, kTopHeight / 2}, 30);
+  // Short of room: the items move together, then the words go (they come back on hover).
+  const auto table = scene_table();
+  const auto items =
+      static_cast<float>(std::count_if(table.begin(), table.end(), [](const auto& e) { return e.in_rail; }));
+  const auto rules = static_cast<float>(
+      std::count_if(table.begin(), table.end(), [](const auto& e) { return e.rule_after; }));
+  const float item = std::min(kRailItem + kRailGap, (c.size().y - kTopHeight - 10 - 60 - 6 * rules) / items);
+  const bool words = item >= 48;
   float y = kTopHeight + 10;
-  for (const SceneEntry& entry : scene_table()) {
+  for (const SceneEntry& entry : table) {
     if (!entry.in_rail) continue;
     const bool on = entry.id == lit;
-    const Rect box{8, y, kRailWidth - 16, kRailItem - 4};
+    const Rect box{8, y, kRailWidth - 16, item - 4};
     const bool enabled = !entry.needs_trace || session.has_trace();
+    const std::string_view explain = !enabled ? std::string_view(tr("rail.needs_file"))
+                                     : words  ? std::string_view()
+                                              : std::string_view(tr(entry.title_key));
     const Hit h =
-        view.ui.hit("rail." + std::string(entry.id), box,
-                    {.focusable = enabled, .explain = enabled ? std::string_view() : tr("rail.needs_file")});
+        view.ui.hit("rail." + std::string(entry.id), box, {.focusable = enabled, .explain = explain});
     if (on || (enabled && h.hovered)) c.rect(box, {.fill = on ? t.raised : t.card, .radius = 8});
-    if (on) c.rect({0, y + 10, 3, kRailItem - 24}, {.fill = t.accent, .radius = 1.5f});
+    if (on) c.rect({0, y + 8, 3, item - 20}, {.fill = t.accent, .radius = 1.5f});
     const Color color = on ? t.t1 : enabled ? t.t2 : t.t3;
-    c.glyph(entry.icon, {kRailWidth / 2, y + 19}, 22, on ? t.t1 : t.t3, 1.75f);
-    c.text({kRailWidth / 2, y + 42}, tr(entry.title_key),
-           {.size = 13,
-            .color = color,
-            .face = on ? Face::Bold : Face::Regular,
-            .align = Align::Center,
-            .max_width = kRailWidth - 6});
+    const float middle = box.center().y;
+    c.glyph(entry.icon, {kRailWidth / 2, words ? middle - 9 : middle}, 22, on ? t.t1 : t.t3, 1.75f);
+    if (words)
+      c.text({kRailWidth / 2, middle + 14}, tr(entry.title_key),
+             {.size = 13,
+              .color = color,
+              .face = on ? Face::Bold : Face::Regular,
+              .align = Align::Center,
+              .max_width = kRailWidth - 6});
     if (enabled && h.clicked) view.emit(action::ShowScene{std::string(entry.id)});
-    y += kRailItem + kRailGap;
+    y += item;
     if (entry.rule_after) {
       c.line({22, y + 1}, {kRailWidth - 22, y + 1}, t.line);
       y += 6;
@@ -333,7 +350,11 @@ void Shell::draw_caption(View& view, const Session& session, const Scene& scene)
   const Theme& t = c.theme();
   const Rect box = view.box;
   const Timeline& line = timeline(view.ctx, scene);
-  const TimelineTrack track{.x = box.x, .w = box.w, .from = line.from, .to = std::max(line.to, line.from + 1), .axis = &session.axis()};
+  const TimelineTrack track{.x = box.x,
+                            .w = box.w,
+                            .from = line.from,
+                            .to = std::max(line.to, line.from + 1),
+                            .axis = &session.axis()};
   const auto at = [&](std::int64_t time) { return track.at(time); };
   c.rect({box.x, box.y, box.w, kProgressHeight}, {.fill = t.raised});
   const std::optional<float> progress = scene.progress();
@@ -391,6 +412,20 @@ void Shell::draw_compared(View& view, Session& session, std::string_view scene_i
   draw_compare_band(view, session, left, right);
 }
 
+namespace {
+
+/// As the top bar would say it: the scenario's title in the person's language, else the name of what was
+/// opened.
+std::string tab_title(const Document& document) {
+  const Branch* branch = document.current();
+  const std::string& title = branch != nullptr  ? branch->scenario.title
+                             : document.foreign ? document.foreign->header.title
+                                                : document.name;
+  return title.empty() ? document.name : known_title(title);
+}
+
+}  // namespace
+
 float Shell::draw_tabs(View& view, const Session& session, float left, float room, float y) {
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
@@ -406,24 +441,27 @@ float Shell::draw_tabs(View& view, const Session& session, float left, float roo
     const Document& document = *documents[i];
     const bool on = i == current;
     const Rect box{x, y - kHeight / 2, w - 4, kHeight};
-    const std::string id = "tab." + std::to_string(i), name = sim::escape_for_display(document.name);
+    const std::string id = "tab." + std::to_string(i), name = sim::escape_for_display(tab_title(document));
     const Hit h = view.ui.hit(id, box, {.explain = name});
     if (on || h.hovered) c.rect(box, {.fill = on ? t.raised : t.card, .radius = 8});
     const float close = on || h.hovered ? 30 : 0;
     c.text({box.x + 12, y}, fit(c.fonts(), name, box.w - 20 - close, 15, on ? Face::Bold : Face::Regular),
            {.size = 15, .color = on ? t.t1 : t.t2, .face = on ? Face::Bold : Face::Regular});
-    if (close > 0 && view.ui.icon_button(id + ".close", {box.right() - 17, y}, Glyph::Cross, 9, tr("tabs.close")))
+    if (close > 0 &&
+        view.ui.icon_button(id + ".close", {box.right() - 17, y}, Glyph::Cross, 9, tr("tabs.close")))
       view.emit(action::CloseTab{static_cast<int>(i)});
     else if (h.clicked && !on)
       view.emit(action::SwitchTab{static_cast<int>(i)});
     x += w;
   }
   if (count < documents.size())
-    c.text({x + 8, y}, tr("tabs.more", {std::to_string(documents.size() - count)}), {.size = 13, .color = t.t3});
+    c.text({x + 8, y}, tr("tabs.more", {std::to_string(documents.size() - count)}),
+           {.size = 13, .color = t.t3});
   return x - left;
 }
 
-/// A presenter's left button belongs to the light: a click puts it, a drag moves it, a click inside takes it away.
+/// A presenter's left button belongs to the light: a click puts it, a drag moves it, a click inside takes it
+/// away.
 void Shell::place_spotlight(View& view) {
   constexpr float kRadius = 84;
   view.ui.set_left_button(false);
@@ -432,7 +470,8 @@ void Shell::place_spotlight(View& view) {
   const Vec2 mouse = view.ui.mouse();
   const Vec2 share{(mouse.x - box.x) / box.w, (mouse.y - box.y) / box.h};
   if (view.ui.mouse_pressed() && box.contains(mouse)) {
-    const Vec2 at = spotlight ? Vec2{box.x + spotlight->x * box.w, box.y + spotlight->y * box.h} : Vec2{-1e6f, 0};
+    const Vec2 at =
+        spotlight ? Vec2{box.x + spotlight->x * box.w, box.y + spotlight->y * box.h} : Vec2{-1e6f, 0};
     const bool inside = std::hypot(mouse.x - at.x, mouse.y - at.y) < kRadius;
     spotlight = inside ? std::nullopt : std::optional(share);
     moving_spotlight_ = !inside;
@@ -472,9 +511,11 @@ void Shell::handle_keys(View& view, Session& session, Scene& scene) {
   if (pressed(Key::F2)) view.emit(action::ShowGlossary{});
   if (pressed(Key::F11)) view.emit(action::ToggleFullScreen{});
   if (ui.ctrl() && pressed(Key::V)) view.emit(action::PasteMoment{});
-  if (ui.ctrl() && session.scenario() != nullptr && pressed(Key::S)) share_panel.open(session, SharePanel::Page::Save);
+  if (ui.ctrl() && session.scenario() != nullptr && pressed(Key::S))
+    share_panel.open(session, SharePanel::Page::Save);
   if (ui.ctrl() && session.has_trace() && pressed(Key::W)) view.emit(action::CloseTab{session.tab()});
-  if (const auto tabs = static_cast<int>(session.documents().size()); tabs > 1 && ui.ctrl() && pressed(Key::Tab))
+  if (const auto tabs = static_cast<int>(session.documents().size());
+      tabs > 1 && ui.ctrl() && pressed(Key::Tab))
     view.emit(action::SwitchTab{(session.tab() + (ui.shift() ? tabs - 1 : 1)) % tabs});
   if (ui.ctrl() && pressed(Key::Z) && !scene.undo_own(ui.shift()))
     view.emit(ui.shift() ? Action(action::Redo{}) : Action(action::Undo{}));

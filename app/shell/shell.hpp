@@ -11,9 +11,9 @@
 #include "app/session/session.hpp"
 #include "app/session/settings.hpp"
 #include "app/shell/break_menu.hpp"
+#include "app/shell/glossary_panel.hpp"
 #include "app/shell/share_panel.hpp"
 #include "app/shell/timeline_track.hpp"
-#include "app/shell/glossary_panel.hpp"
 
 namespace ringside::app {
 
@@ -32,8 +32,8 @@ inline constexpr Vec2 kLeastWindow{1024, 576};
 Layout layout_for(Vec2 window, const SceneEntry& scene, bool inspector_folded, bool presenter,
                   float transport_height = kTransportHeight);
 
-/// The UI scale of a window: 1, 1.25 from 1080 px height, 1.5 from 1440, 2 from 2160 (less where 1280 × 720 would
-/// not fit), times the user's; never so large that the smallest layout (kLeastWindow) would not fit.
+/// The UI scale of a window: 1, 1.25 from 1080 px height, 1.5 from 1440, 2 from 2160 (less where 1280 × 720
+/// would not fit), times the user's; never so large that the smallest layout (kLeastWindow) would not fit.
 float ui_scale_for(int width, int height, float user_scale);
 
 /// "original", "R2 crash", "R2 crash + 1 more".

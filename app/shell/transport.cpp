@@ -151,7 +151,7 @@ void Shell::draw_transport(View& view, const Session& session, const Scene& scen
     draw_cover(c, track, *view.ctx.covered_from);
   } else {
     draw_track(c, line, track, playhead.t);
-  draw_branch_tracks(view, session, track, box.y + kTransportHeight);
+    draw_branch_tracks(view, session, track, box.y + kTransportHeight);
   }
 
   // Speed and arrow-key step: two rows, each a field to open.

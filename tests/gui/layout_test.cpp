@@ -17,7 +17,8 @@ class EveryScene : public testing::TestWithParam<std::tuple<Lang, ThemeChoice, S
 
 TEST_P(EveryScene, FitsAtEveryMoment) {
   const auto [lang, theme, size] = GetParam();
-  Harness h({.width = size.width, .height = size.height, .lang = lang, .theme = theme, .user_scale = size.scale});
+  Harness h(
+      {.width = size.width, .height = size.height, .lang = lang, .theme = theme, .user_scale = size.scale});
   EXPECT_EQ(h.problems(), "") << "home, nothing open";
   for (const char* file : {"four-gpus.toml", "four-gpus-vector.toml"}) {
     h.open(file);
@@ -44,10 +45,11 @@ INSTANTIATE_TEST_SUITE_P(All, EveryScene,
                                   std::to_string(std::get<2>(param.param).width);
                          });
 
-// Large type: 125 % at 1280 × 720 and 250 % at 2560 × 1440. The inspector has no room beside the stage then; it is
-// laid over it.
+// Large type: 125 % at 1280 × 720 and 250 % at 2560 × 1440. The inspector has no room beside the stage then;
+// it is laid over it.
 INSTANTIATE_TEST_SUITE_P(LargeType, EveryScene,
-                         testing::Combine(testing::Values(Lang::En, Lang::Ko), testing::Values(ThemeChoice::Dark),
+                         testing::Combine(testing::Values(Lang::En, Lang::Ko),
+                                          testing::Values(ThemeChoice::Dark),
                                           testing::Values(Size{1280, 720, 1.25f}, Size{2560, 1440, 2.5f})),
                          [](const testing::TestParamInfo<std::tuple<Lang, ThemeChoice, Size>>& param) {
                            return std::string(to_word(std::get<0>(param.param))) + "_" +
@@ -97,7 +99,7 @@ TEST(Scale, FollowsTheWindowAndThePerson) {
   EXPECT_FLOAT_EQ(ui_scale_for(1280, 720, 1.25f), 1.25f);
   EXPECT_FLOAT_EQ(ui_scale_for(2560, 1440, 2.5f), 2.5f);
   EXPECT_FLOAT_EQ(ui_scale_for(1280, 720, 2), 1.25f) << "never larger than the smallest layout allows";
-  EXPECT_FLOAT_EQ(ui_scale_for(1000, 600, 1), 1000.0f / 1280) << "a small window shrinks everything"; 
+  EXPECT_FLOAT_EQ(ui_scale_for(1000, 600, 1), 1000.0f / 1280) << "a small window shrinks everything";
 }
 
 }  // namespace

@@ -46,7 +46,9 @@ TEST(Moments, AFreshAppShowsTheSamePixels) {
     h.session().apply(
         action::EditScenario{"op", [](sim::Scenario& s) { s.collective.op = sim::ReduceOp::Sum; }, {}});
     h.session().playhead().t = sim::ring_step_end(h.session().trace(), 0, 1) + 100;
-    h.session().apply(action::Inject{fault(sim::FaultKind::Nan, 2)});
+    sim::Fault nan = fault(sim::FaultKind::Nan, 2);
+    nan.element = 3;  // it waits there for what is on its way
+    h.session().apply(action::Inject{nan});
     h.session().playhead().t = sim::ring_step_end(h.session().trace(), 0, 3) + 700;
     h.session().playhead().unit = sim::StepUnit::Transfer;
     h.session().selection = Selection{.rank = 1};
