@@ -38,8 +38,10 @@ void SameShapeScene::inspector(View& view) {
                                                                  : "paper"
                         : part_ == 0 ? "none"
                                      : to_word(row_));
-  float y = heading(c, box, box.y + 22, tr("same.card.lesson"));
-  if (!paper && part_ <= 2 && row_ != Mismatch::Tail &&
+  // With large type there is no room for all three parts: the lesson's own words are on the stage already.
+  const bool tight = box.h < 500;
+  float y = tight ? box.y + 22 : heading(c, box, box.y + 22, tr("same.card.lesson"));
+  if (!tight && !paper && part_ <= 2 && row_ != Mismatch::Tail &&
       row_ != Mismatch::Construction) {  // four gradients, the third one smaller: as the lesson draws it
     const float s = 38;
     const int odd = shapes().odd_rank();
@@ -72,12 +74,14 @@ void SameShapeScene::inspector(View& view) {
     }
     y += 76;
   }
-  y = parts::paragraph(c, {box.x + kPad, y}, w, tr_word("same.lesson", key),
-                       {.size = 15, .line_height = 1.45f, .max_lines = 4});
-  y = rule(c, box, y - 4);
+  if (!tight) {
+    y = parts::paragraph(c, {box.x + kPad, y}, w, tr_word("same.lesson", key),
+                         {.size = 15, .line_height = 1.45f, .max_lines = 4});
+    y = rule(c, box, y - 4);
+  }
   y = heading(c, box, y, tr("same.card.real"));
   y = parts::paragraph(c, {box.x + kPad, y}, w, tr_word("same.real", key),
-                       {.size = 15, .line_height = 1.45f, .color = t.t2, .max_lines = 8});
+                       {.size = 15, .line_height = 1.45f, .color = t.t2, .max_lines = tight ? 4 : 8});
   y = rule(c, box, y - 4);
   y = heading(c, box, y, tr("same.card.try"));
   if (paper) {

@@ -65,11 +65,16 @@ double comfortable_speed(const sim::Trace& trace, double seconds) {
 std::string_view scene_for(const sim::Scenario& scenario) {
   constexpr int kMostOnARing = 64;
   constexpr int kMostOnePath = 16;  // so many ranks can be followed number by number
-  const bool breaks = !scenario.faults.empty() && scenario.training.steps > 1;
+  const auto all_faults = [&](sim::FaultKind kind) {
+    return std::all_of(scenario.faults.begin(), scenario.faults.end(),
+                       [&](const sim::Fault& f) { return f.kind == kind; });
+  };
   const bool poisons = std::any_of(scenario.faults.begin(), scenario.faults.end(),
                                    [](const sim::Fault& f) { return f.kind == sim::FaultKind::Nan; });
   if (poisons && scenario.world_size() <= kMostOnePath) return "nan";
-  if (scenario.training.network.enabled && !breaks && scenario.world_size() <= kMostOnARing) return "step";
+  const bool trains = scenario.training.network.enabled && all_faults(sim::FaultKind::Slow);
+  if (trains && scenario.world_size() <= kMostOnARing) return "step";
+  const bool breaks = !scenario.faults.empty() && scenario.training.steps > 1;
   return scenario.world_size() > kMostOnARing || breaks ? "cluster" : "allreduce";
 }
 

@@ -235,21 +235,21 @@ void Shell::draw_progress(View& view, const Session& session) {
   float y = view.box.y + 16;
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
-  // What happens, how far it is, and a way out. `share` < 0: not known.
-  const auto chip = [&](std::string_view id, const std::string& text, double share, Action stop) {
+  // What happens, how far it is, and a way out. `done` < 0: not known.
+  const auto chip = [&](std::string_view id, const std::string& text, double done, Action stop) {
     constexpr float kHeight = 44, kBar = 120;
     const std::string& cancel = tr("share.cancel");
     const float tw = c.width(text, 15), cw = c.width(cancel, 14, Face::Bold) + 28;
-    const float w = 46 + tw + (share >= 0 ? kBar + 16 : 0) + cw + 22;
+    const float w = 46 + tw + (done >= 0 ? kBar + 16 : 0) + cw + 22;
     const Rect box{view.box.center().x - w / 2, y, w, kHeight};
     c.push_layer();
     c.rect(box, {.fill = t.panel, .stroke = t.edge, .radius = 22});
     c.glyph(Glyph::Hourglass, {box.x + 24, box.center().y}, 14, t.t1, 1.75f);
     float x = box.x + 42;
     x += c.text({x, box.center().y}, text, {.size = 15}) + 16;
-    if (share >= 0) {
+    if (done >= 0) {
       c.rect({x, box.center().y - 3, kBar, 6}, {.fill = t.raised, .radius = 3});
-      c.rect({x, box.center().y - 3, kBar * static_cast<float>(std::clamp(share, 0.0, 1.0)), 6},
+      c.rect({x, box.center().y - 3, kBar * static_cast<float>(std::clamp(done, 0.0, 1.0)), 6},
              {.fill = t.t1, .radius = 3});
       x += kBar + 16;
     }

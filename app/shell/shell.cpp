@@ -468,16 +468,16 @@ void Shell::place_spotlight(View& view) {
   if (view.ui.any_popup_open() || help_open) return;
   const Rect box = view.box;
   const Vec2 mouse = view.ui.mouse();
-  const Vec2 share{(mouse.x - box.x) / box.w, (mouse.y - box.y) / box.h};
+  const Vec2 place{(mouse.x - box.x) / box.w, (mouse.y - box.y) / box.h};
   if (view.ui.mouse_pressed() && box.contains(mouse)) {
     const Vec2 at =
         spotlight ? Vec2{box.x + spotlight->x * box.w, box.y + spotlight->y * box.h} : Vec2{-1e6f, 0};
     const bool inside = std::hypot(mouse.x - at.x, mouse.y - at.y) < kRadius;
-    spotlight = inside ? std::nullopt : std::optional(share);
+    spotlight = inside ? std::nullopt : std::optional(place);
     moving_spotlight_ = !inside;
   }
   if (!view.ui.mouse_down()) moving_spotlight_ = false;
-  if (moving_spotlight_) spotlight = Vec2{std::clamp(share.x, 0.0f, 1.0f), std::clamp(share.y, 0.0f, 1.0f)};
+  if (moving_spotlight_) spotlight = Vec2{std::clamp(place.x, 0.0f, 1.0f), std::clamp(place.y, 0.0f, 1.0f)};
 }
 
 void Shell::draw_spotlight(View& view) {
