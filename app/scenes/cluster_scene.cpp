@@ -117,17 +117,13 @@ class ClusterScene final : public Scene {
                  ctx.scenario != nullptr ? ctx.scenario->training.checkpoint_steps : 0);
     std::int64_t at = 0;
     const std::int64_t timeout = story.next_timeout(0);
-    const LatestCall call = story.last_call(ctx.end_time);
     for (const Episode& e : story.episodes()) {
-      // Where nobody died, the stop is reported late: it began when the last rank had come to the call that
-      // never ends.
-      const bool stuck = e.over < 0 && call.coll != sim::kNone && call.finished == 0 && call.last < e.failed;
-      const std::int64_t from = stuck ? call.last : e.failed;
-      if (from > at)
-        out.bands.push_back({at, from, tr("cluster.band.work", {sim::with_commas(story.step_at(from))})});
+      if (e.failed > at)
+        out.bands.push_back(
+            {at, e.failed, tr("cluster.band.work", {sim::with_commas(story.step_at(e.failed))})});
       const std::int64_t over = e.over < 0 ? out.to : e.over;
-      if (over > from) out.bands.push_back({from, over, tr("cluster.band.wait")});
-      if (e.failed != timeout) out.marks.push_back({e.failed, Glyph::Cross, ctx.theme.fail});
+      if (over > e.failed) out.bands.push_back({e.failed, over, tr("cluster.band.wait")});
+      if (e.reported != timeout) out.marks.push_back({e.reported, Glyph::Cross, ctx.theme.fail});
       at = over;
     }
     if (at < out.to)
@@ -195,7 +191,7 @@ class ClusterScene final : public Scene {
     facts_.cost = story_.cost_at(t, known);
     facts_.timeout_at = -1;
     facts_.cost_then = {};
-    if (facts_.stop < 0) return;
+    if (facts_.stop < 0 || facts_.episode.over >= 0) return;  // it starts again by itself
     // A simulated job knows how it ends; else it is counted from the wait.
     const std::int64_t watchdog = ctx.scenario != nullptr ? ctx.scenario->stack.watchdog_ns : 0;
     const std::int64_t strikes = story_.next_timeout(facts_.stop);

@@ -36,7 +36,19 @@ void ClusterStory::update(const sim::Trace& trace, std::uint64_t generation, std
   world_ = std::max(0, trace.header.world_size);
   const std::vector<std::uint32_t>& order = trace.order();
   for (; seen_ < order.size(); ++seen_) read(trace.events()[order[seen_]], order[seen_]);
+  find_the_wait();
   end_ = trace.end_time();
+}
+
+/// Where nobody died, a stop is reported late, by the watchdog: it began when the last rank had come to the
+/// call that never ends.
+void ClusterStory::find_the_wait() {
+  if (episodes_.empty() || call_.coll == sim::kNone || !finishes_.empty()) return;
+  Episode& stop = episodes_.back();
+  if (stop.over >= 0 || call_.last >= stop.failed) return;
+  const std::int64_t reported = stop.reported;
+  stop = stop_at(call_.last);
+  stop.reported = reported;
 }
 
 void ClusterStory::read(const Event& e, std::uint32_t index) {
@@ -138,7 +150,9 @@ void ClusterStory::restarted(std::int64_t t) {
 }
 
 Episode ClusterStory::stop_at(std::int64_t t) const {
-  Episode out{.failed = t, .step = step_at(t)};
+  Episode out;
+  out.failed = out.reported = t;
+  out.step = step_at(t);
   const auto saved = last_until(saved_, t, [](const Saved& s) { return s.t; });
   if (saved != saved_.begin()) {
     out.saved = std::prev(saved)->t;

@@ -19,6 +19,7 @@ struct Episode {
   std::int32_t saved_step = 0;  // its training step; 0 = none
   std::int32_t step = 0;        // the training step that was running
   std::int64_t over = -1;       // when the job ran again; -1 = it never did
+  std::int64_t reported = 0;    // the first event that tells of it: later than `failed` where nobody died
 };
 
 /// GPU time that a failure takes, in ns of one GPU (divide by 3.6e12 for GPU-hours).
@@ -91,6 +92,7 @@ class ClusterStory {
   void trouble(std::int64_t t, std::uint32_t event);
   void failure(const sim::Event& event);
   void restarted(std::int64_t t);
+  void find_the_wait();
 
   const sim::Trace* trace_ = nullptr;
   std::uint64_t generation_ = ~std::uint64_t{0};

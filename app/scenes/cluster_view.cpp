@@ -48,7 +48,8 @@ JobState job_state(const ClusterStory& story, const sim::Frame& frame, std::int6
   if (frame.t >= end_time)
     return stop != nullptr ? JobState{Mark::Terminated, false} : JobState{Mark::Idle, true};
   const JobPhase* phase = story.job_phase_at(frame.t);
-  if (phase != nullptr && phase->phase == sim::Phase::Restart) return {Mark::Update, false};
+  // Between the end of all and the new start: their processes are gone.
+  if (phase != nullptr && phase->phase == sim::Phase::Restart) return {Mark::Terminated, false};
   if (stop != nullptr)
     return {frame.t - stop->failed >= sim::kStalledAfterNs ? Mark::Stalled : Mark::Waiting, false};
   sim::RankFrame rank;

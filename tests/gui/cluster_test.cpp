@@ -227,6 +227,35 @@ TEST(Cluster, EverySentenceOfTheEngineIsTranslated) {
   EXPECT_EQ(known_phrase("dcgmi diag -r 3"), "dcgmi diag -r 3");
 }
 
+/// The cost by hand: every GPU of the job from the stop on, and the work since the last checkpoint.
+TEST(Cluster, CountsWhatAStopCosts) {
+  for (const char* fault : {"kind = \"crash\"\nat = \"backward\"\n", "kind = \"skip_step\"\n"}) {
+    SCOPED_TRACE(fault);
+    const auto scenario = sim::parse_scenario(job_text(fault), "test.toml");
+    ASSERT_TRUE(scenario) << scenario.error().message();
+    const sim::Trace trace = sim::simulate(*scenario).trace;
+    std::int64_t died = -1, saved = 0, last_call = 0;
+    for (const sim::Event& e : trace.events()) {
+      if (e.type == sim::EventType::Exit && e.text.code != 0 && died < 0) died = e.t;
+      if (e.type == sim::EventType::CollectiveEnqueued) last_call = e.t;
+    }
+    const std::int64_t stop = std::min(died, last_call);
+    for (const sim::Event& e : trace.events())
+      if (e.type == sim::EventType::PhaseEnd && e.phase.phase == sim::Phase::Optimizer &&
+          e.phase.step % 2 == 0 && e.t <= stop)
+        saved = e.t;
+    ClusterStory story;
+    story.update(trace, 1, 2);
+    ASSERT_EQ(story.episodes().size(), 1u);
+    EXPECT_EQ(story.episodes()[0].failed, stop);
+    EXPECT_EQ(story.episodes()[0].saved, saved);
+    EXPECT_EQ(story.cost_at(stop - 1).total(), 0);
+    const Cost later = story.cost_at(stop + 7 * kSecond);
+    EXPECT_EQ(later.waiting, 64.0 * 7 * kSecond);
+    EXPECT_EQ(later.redo, 64.0 * static_cast<double>(stop - saved));
+  }
+}
+
 TEST(Cluster, LogsFoldWhatIsAlikeAndSaveAllOfIt) {
   Harness h;
   open_text(h, job_text("kind = \"crash\"\nat = \"backward\"\n"));
