@@ -42,8 +42,8 @@ std::vector<Rect> link_place(const RingLayout& layout, std::string_view what) {
 std::vector<Rect> places_in_figure(const RingLayout& layout, const RingView& view, std::string_view what) {
   std::vector<Rect> out;
   if (what == "dial") {
-    const float r = layout.dial_radius;
-    if (r > 0)
+    const float r = layout.dial_radius + 8;
+    if (layout.dial_radius > 0)
       out.push_back({layout.dial.x - r, layout.dial.y - r, 2 * r, 2 * r});
     else if (layout.progress.w > 0)
       out.push_back(layout.progress);

@@ -17,7 +17,7 @@ bool korean() {
 }
 
 /// One bar a step: read, here, to come.
-void draw_steps(Flow& flow, const LessonDesk& desk) {
+void draw_steps(Flow& flow, const LessonDesk& desk, PanelState& state) {
   Canvas& c = flow.canvas();
   const Theme& t = flow.theme();
   const auto count = static_cast<int>(desk.lesson()->steps.size());
@@ -33,7 +33,10 @@ void draw_steps(Flow& flow, const LessonDesk& desk) {
          {.size = 14, .color = t.t3, .face = Face::Bold});
   float x = flow.x + flow.w;
   x -= parts::key_cap(c, {x, flow.y + 8}, "PgDn", Align::Right) + 6;
-  parts::key_cap(c, {x, flow.y + 8}, "PgUp", Align::Right);
+  x -= parts::key_cap(c, {x, flow.y + 8}, "PgUp", Align::Right) + 22;
+  if (state.has_inspector &&
+      flow.view.ui.icon_button("lesson.inspector", {x, flow.y + 8}, Glyph::Panel, 16, tr("lesson.inspector")))
+    state.turn_inspector = true;
   flow.y += 34;
 }
 
@@ -238,7 +241,7 @@ void draw_panel(View& view, const LessonDesk& desk, PanelState& state, bool ahea
   const Rect box = view.box;
   c.rect(box, {.fill = t.panel});
   c.line({box.right(), box.y}, {box.right(), box.bottom()}, t.line);
-  if (state.visit != desk.visit()) state = {.visit = desk.visit()};
+  if (state.visit != desk.visit()) state = {.visit = desk.visit(), .has_inspector = state.has_inspector};
   Flow flow{view, box.x + 24, box.w - 48, box.y + 22, box.y, box.bottom() - 12};
   if (desk.lesson() == nullptr) {
     flow.text(tr("lesson.broken"), 20, t.t1, Face::Bold, 0, 1.35f);
@@ -246,7 +249,7 @@ void draw_panel(View& view, const LessonDesk& desk, PanelState& state, bool ahea
       flow.text(sim::escape_for_display(desk.broken()->message()), 15, t.fail_text);
     return;
   }
-  draw_steps(flow, desk);
+  draw_steps(flow, desk, state);
   if (desk.at_last_page()) {
     draw_last_page(flow, desk);
     return;

@@ -13,6 +13,8 @@ struct PanelState {
   std::uint64_t visit = 0;  // of the desk: another step forgets the rest
   float scroll = 0, height = 0;
   int cursor = 0;  // the choice that the arrow keys are on
+  // The page says whether there is an inspector to show or hide; the panel says that it is wanted otherwise.
+  bool has_inspector = false, turn_inspector = false;
 };
 
 /// Draws the column into view.box. `ahead`: something lies behind the playhead that can be played.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "app/i18n/i18n.hpp"
 #include "app/i18n/titles.hpp"
@@ -53,8 +54,13 @@ class LessonPage final : public Scene {
       View panel{view.canvas, view.ui, view.actions, view.ctx, panel_box_.moved(origin)};
       const bool ahead =
           hosted_ctx_ && scene_->wants_transport(*hosted_ctx_) && view.ctx.playhead.t < view.ctx.end_time;
+      panel_.has_inspector = inspector_width_ > 0 && !question_open_ && hosted_ctx_.has_value();
       lesson::draw_panel(panel, *view.ctx.lessons, panel_,
                          ahead && view.ctx.playhead.mode == sim::PlayMode::Paused);
+      if (std::exchange(panel_.turn_inspector, false)) {
+        inspector_wanted_ = inspector_.w <= 0;
+        view.ui.keep_moving();
+      }
     }
     watch(view);
     if (panel_grows_) view.ui.keep_moving();
@@ -119,7 +125,8 @@ class LessonPage final : public Scene {
     for (const std::string& name : view.ctx.lessons->step()->highlight) {
       std::vector<Rect> found = scene_->places(name);
       if (found.empty() && name == "transport")
-        if (const auto box = view.ui.probe("transport.timeline")) found.push_back(box->inset(-2, 0));
+        if (const auto box = view.ui.probe("transport.timeline"))
+          found.push_back({box->x - 2, box->y - 16, box->w + 4, box->h + 20});  // with its labels and marks
       boxes.insert(boxes.end(), found.begin(), found.end());
     }
     draw_marks(view, boxes);

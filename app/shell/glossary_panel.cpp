@@ -88,8 +88,8 @@ void GlossaryPanel::content(View view, Rect box, const Glossary& glossary, const
     view.ui.close_popup();
   const Rect search{box.x + 20, box.y + 62, kListWidth, 36};
   if (view.ui.text_field(kSearch, search, query_, 16, tr("glossary.search"))) view.ui.focus("glossary.list");
-  if (query_.empty() && !view.ui.typing())
-    c.text({search.x + 10, search.center().y}, tr("glossary.search"),
+  if (query_.empty())
+    c.text({search.x + 14, search.center().y}, tr("glossary.search"),
            {.size = 15, .color = t.t3, .on_shape = true});
   draw_list(view, {box.x + 20, search.bottom() + 10, kListWidth, box.bottom() - 16 - search.bottom() - 10},
             found);

@@ -91,6 +91,23 @@ TEST(LessonPage, WaitsForWhatHappenedAndThenShowsTheCard) {
   EXPECT_EQ(desk.step_index(), 3);
 }
 
+TEST(LessonPage, TheInspectorComesAndGoesAsTheReaderWants) {
+  Harness h;
+  LessonDesk& desk = h.session().lessons;
+  ASSERT_TRUE(desk.start(h.session(), "why-allreduce", 0));
+  h.frames(2);
+  EXPECT_FALSE(h.has("allreduce.edit"));
+  h.click("lesson.inspector");
+  h.frames(2);
+  EXPECT_TRUE(h.has("allreduce.edit"));
+  EXPECT_EQ(h.problems(), "");
+  h.click("lesson.inspector");
+  h.frames(2);
+  EXPECT_FALSE(h.has("allreduce.edit"));
+  h.press(Key::PageDown);
+  EXPECT_FALSE(h.has("lesson.inspector")) << "an open question keeps it away";
+}
+
 TEST(LessonPage, AnEditInTheHostedSceneFulfilsItsTask) {
   Harness h;
   LessonDesk& desk = h.session().lessons;
