@@ -60,9 +60,10 @@ std::string list_in_language(std::string text) {
   if (text.empty() || text.front() != 'R') return text;
   const std::size_t more = text.rfind(" more"), last = text.rfind(" and ");
   if (last == std::string::npos) return text;
-  if (more != std::string::npos && more + 5 == text.size())
-    return tr("list.and_more", {text.substr(0, last), text.substr(last + 5, more - last - 5)});
-  return tr("list.and", {text.substr(0, last), text.substr(last + 5)});
+  const std::string_view all = text, before = all.substr(0, last), after = all.substr(last + 5);
+  if (more != std::string::npos && more >= last + 5 && more + 5 == text.size())
+    return tr("list.and_more", {before, after.substr(0, more - last - 5)});
+  return tr("list.and", {before, after});
 }
 
 struct Found {

@@ -81,7 +81,7 @@ void SameShapeScene::inspector(View& view) {
   }
   y = heading(c, box, y, tr("same.card.real"));
   y = parts::paragraph(c, {box.x + kPad, y}, w, tr_word("same.real", key),
-                       {.size = 15, .line_height = 1.45f, .color = t.t2, .max_lines = tight ? 4 : 8});
+                       {.size = 15, .line_height = 1.45f, .color = t.t2, .max_lines = tight ? 3 : 8});
   y = rule(c, box, y - 4);
   y = heading(c, box, y, tr("same.card.try"));
   if (paper) {

@@ -25,7 +25,9 @@ void draw_ready(Paint& p, const BucketView& bucket, float x, float y, float room
   const float each =
       std::min(36.0f, (room - gap * static_cast<float>(world - 1)) / static_cast<float>(world));
   if (world > 8 || each < 29) {
-    p.c.text({x, y}, tr("step.buckets.count", {std::to_string(bucket.ready_count), std::to_string(world)}),
+    const std::string ready = std::to_string(bucket.ready_count), all = std::to_string(world);
+    const std::string words = tr("step.buckets.count", {ready, all});
+    p.c.text({x, y}, p.c.width(words, 14) <= room ? words : ready + " / " + all,
              {.size = 14, .color = p.t.t2});
     return;
   }
