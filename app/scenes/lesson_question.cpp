@@ -34,16 +34,29 @@ ChoiceLook look_of(const Theme& t, int index, int answer, std::optional<int> cho
   return {.stroke = t.line, .text = t.t3};
 }
 
+constexpr float kChoiceSize = 16, kChoiceLine = 22, kChoiceMark = 44;
+
+/// The lines of a choice, as wide as its box lets them be: bold while it can be chosen, and if it is right.
+std::vector<std::string> choice_lines(const Flow& flow, const sim::Question& question, std::size_t index,
+                                      bool chosen, bool korean) {
+  const Face face = !chosen || index == question.answer ? Face::Bold : Face::Regular;
+  return wrap(flow.view.canvas.fonts(), question.choices[index].in(korean),
+              flow.w - 2 * kPad - kChoiceMark - 14, kChoiceSize, face);
+}
+
+float choice_height(const std::vector<std::string>& lines) {
+  return std::max(44.0f, kChoiceLine * static_cast<float>(lines.size()) + 20);
+}
+
 void draw_choice(Flow& flow, const sim::Question& question, int index, std::optional<int> chosen,
                  PanelState& state, bool korean) {
   Canvas& c = flow.canvas();
   const Theme& t = flow.theme();
-  constexpr float kSize = 16, kLine = 22, kMark = 44;
-  const std::string& words = question.choices[static_cast<std::size_t>(index)].in(korean);
   const ChoiceLook look = look_of(t, index, static_cast<int>(question.answer), chosen, index == state.cursor);
   const float x = flow.x + kPad, w = flow.w - 2 * kPad;
-  const auto lines = wrap(c.fonts(), words, w - kMark - 14, kSize, look.face);
-  const float h = std::max(44.0f, kLine * static_cast<float>(lines.size()) + 20);
+  const auto lines =
+      choice_lines(flow, question, static_cast<std::size_t>(index), chosen.has_value(), korean);
+  const float h = choice_height(lines);
   const Rect box{x, flow.y, w, h};
   flow.y += h + 8;
   if (!flow.visible(box.y, box.bottom())) return;
@@ -59,10 +72,10 @@ void draw_choice(Flow& flow, const sim::Question& question, int index, std::opti
     c.circle(mark, 8, {}, chosen ? t.line : t.edge, 1.5f);
     if (!chosen && index == state.cursor) c.circle(mark, 4, t.accent);
   }
-  float y = box.center().y - kLine * static_cast<float>(lines.size() - 1) / 2;
+  float y = box.center().y - kChoiceLine * static_cast<float>(lines.size() - 1) / 2;
   for (const std::string& line : lines) {
-    c.text({box.x + kMark, y}, line, {.size = kSize, .color = look.text, .face = look.face});
-    y += kLine;
+    c.text({box.x + kChoiceMark, y}, line, {.size = kChoiceSize, .color = look.text, .face = look.face});
+    y += kChoiceLine;
   }
   if (hit.clicked) flow.view.emit(answer(index));
 }
@@ -91,11 +104,8 @@ void draw_question(Flow& flow, const LessonDesk& desk, PanelState& state, bool a
   const float size = inner.height_of(words, 22, Face::Bold, 0, 1.35f) > 4 * 30 ? 19.0f : 22.0f;
   // The frame goes below what it holds, so its height is known from the last frame's walk: measured here.
   float h = 16 + 22 + inner.height_of(words, size, Face::Bold, 0, 1.35f) + 10;
-  for (const sim::LocalText& choice : question.choices) {
-    const auto lines =
-        wrap(c.fonts(), choice.in(korean), flow.w - 2 * kPad - 58, 16, chosen ? Face::Regular : Face::Bold);
-    h += std::max(44.0f, 22 * static_cast<float>(lines.size()) + 20) + 8;
-  }
+  for (std::size_t i = 0; i < question.choices.size(); ++i)
+    h += choice_height(choice_lines(flow, question, i, chosen.has_value(), korean)) + 8;
   if (chosen) {
     const bool right = static_cast<std::size_t>(*chosen) == question.answer;
     h += 6 +

@@ -81,7 +81,7 @@ void SameShapeScene::inspector(View& view) {
   }
   y = heading(c, box, y, tr("same.card.real"));
   y = parts::paragraph(c, {box.x + kPad, y}, w, tr_word("same.real", key),
-                       {.size = 15, .line_height = 1.45f, .color = t.t2, .max_lines = tight ? 3 : 8});
+                       {.size = 15, .line_height = 1.45f, .color = t.t2, .max_lines = tight ? 2 : 8});
   y = rule(c, box, y - 4);
   y = heading(c, box, y, tr("same.card.try"));
   if (paper) {
@@ -152,9 +152,10 @@ float SameShapeScene::try_it(View& view, Rect box) {
   y += 48;
   // What the simulator says, and the first line that the stack would print.
   const Verdict& v = table_.at(m, stack_);
-  draw_verdict(c, {box.x, y + 8}, box.w, m, stack_, 14, true);
+  const float button = 46;
+  if (y + 22 < box.bottom() - button) draw_verdict(c, {box.x, y + 8}, box.w, m, stack_, 14, true);
   y += 30;
-  const float button = 46, room = box.bottom() - button - 10 - y;
+  const float room = box.bottom() - button - 10 - y;
   if (!v.line.empty() && room > 18) {
     const int lines = std::clamp(static_cast<int>(room / 18), 1, 5);
     y = parts::paragraph(
