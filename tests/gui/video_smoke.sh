@@ -16,8 +16,9 @@ got=$(ffprobe -v error -select_streams v -count_frames -show_entries stream=r_fr
 length=$(ffprobe -v error -show_entries format=duration -of csv=p=0 "$out/a ring.mp4")
 awk -v d="$length" 'BEGIN { exit !(d > 9.9 && d < 10.1) }' || { echo "the video takes $length s"; exit 1; }
 # Stopped before its end: no file, nothing half.
-"$ringside" --render "$out/stopped.mp4" --size 640x360 --fps 60 --seconds 600 "$file" 2> "$out/err" & pid=$!
-sleep 3; kill -INT $pid; set +e; wait $pid; code=$?; set -e
+"$ringside" --render "$out/stopped.mp4" --size 640x360 --fps 60 --seconds 600 --progress "$file" > "$out/count" 2> "$out/err" & pid=$!
+until [ -s "$out/count" ] || ! kill -0 $pid 2> /dev/null; do sleep 0.2; done
+set +e; kill -TERM $pid; wait $pid; code=$?; set -e
 [ $code = 1 ] && [ -z "$(ls "$out" | grep stopped)" ] || { echo "code $code"; ls "$out"; cat "$out/err"; exit 1; }
 # Without ffmpeg the message says so.
 set +e
