@@ -108,10 +108,11 @@ std::vector<std::int64_t> working_times(const StepIndex& index, const StepView& 
   std::vector<std::int64_t> out;
   for (const StepIndex::RankTimes& times : index.ranks()) {
     std::int64_t sum = 0;
-    const auto less = [](const PhaseSpan& span, std::int64_t t) { return span.to >= 0 && span.to < t; };
-    const auto first = std::lower_bound(times.phases.begin(), times.phases.end(), view.from, less);
-    for (auto span = first; span != times.phases.end() && span->from <= view.to; ++span)
-      if (span->step == view.step && is_work(span->phase) && span->to >= 0) sum += span->to - span->from;
+    // By step and not by time: a rank that nobody waits for may do this step much later.
+    const auto less = [](const PhaseSpan& span, std::int32_t step) { return span.step < step; };
+    auto span = std::lower_bound(times.phases.begin(), times.phases.end(), view.step, less);
+    for (; span != times.phases.end() && span->step == view.step; ++span)
+      if (is_work(span->phase) && span->to >= 0) sum += span->to - span->from;
     out.push_back(sum);
   }
   return out;

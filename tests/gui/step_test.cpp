@@ -185,6 +185,7 @@ TEST_F(StepEdits, AllReduceIsSwitchedOffAndOn) {
   EXPECT_EQ(edits(), std::vector<std::string>{"all_reduce=false"});
   EXPECT_FALSE(h.session().scenario()->training.network.all_reduce);
   EXPECT_TRUE(h.shows(tr("step.alone.models", {"4"})));
+  EXPECT_TRUE(h.has("step.same_speed")) << "R2 is the slow one still, though it is steps behind";
   EXPECT_EQ(h.problems(), "");
   h.click("step.mode.2");
   h.click("step.proof.together");
