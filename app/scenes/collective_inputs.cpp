@@ -9,9 +9,11 @@ namespace {
 constexpr std::int64_t kMostNumbers = std::int64_t{1} << 22;  // of all ranks
 constexpr double kMostWork = 2e8;                             // of a training job's course, in multiply-adds
 
-bool numbers_are_the_scenarios(const sim::Scenario& s) {
-  return std::all_of(s.faults.begin(), s.faults.end(),
-                     [](const sim::Fault& fault) { return fault.kind == sim::FaultKind::Slow; });
+/// No fault, of the scenario or by hand, that changes what a rank brings.
+bool numbers_are_the_scenarios(const sim::Trace& trace) {
+  return std::none_of(trace.events().begin(), trace.events().end(), [&](const sim::Event& e) {
+    return e.type == sim::EventType::Command && trace.command(e.command.command).kind != sim::FaultKind::Slow;
+  });
 }
 
 }  // namespace
@@ -29,7 +31,7 @@ void CollectiveInputs::open(const SceneContext& ctx, std::uint32_t coll) {
   if (s->training.network.enabled)
     from_network(ctx, info);
   else
-    from_values(*s, info);
+    from_values(ctx, info);
 }
 
 /// Cuts the bucket out of the whole tensors and makes its schedule.
@@ -62,8 +64,9 @@ void CollectiveInputs::from_network(const SceneContext& ctx, const sim::Collecti
   cut(s, bucket);
 }
 
-void CollectiveInputs::from_values(const sim::Scenario& s, const sim::CollectiveInfo& info) {
-  if (s.tensor.values == sim::ValueSource::None || !numbers_are_the_scenarios(s)) return;
+void CollectiveInputs::from_values(const SceneContext& ctx, const sim::CollectiveInfo& info) {
+  const sim::Scenario& s = *ctx.scenario;
+  if (s.tensor.values == sim::ValueSource::None || !numbers_are_the_scenarios(ctx.trace)) return;
   if (s.tensor.list.empty() && s.tensor.shape.count() * s.world_size() > kMostNumbers) return;
   const std::vector<sim::Bucket> buckets = sim::bucket_plan(s.training, s.tensor.shape.count());
   const sim::Bucket& bucket =

@@ -23,7 +23,7 @@ class CollectiveInputs {
 
  private:
   void from_network(const SceneContext& ctx, const sim::CollectiveInfo& info);
-  void from_values(const sim::Scenario& s, const sim::CollectiveInfo& info);
+  void from_values(const SceneContext& ctx, const sim::CollectiveInfo& info);
   void cut(const sim::Scenario& s, const sim::Bucket& bucket);
 
   std::uint64_t generation_ = ~std::uint64_t{0};

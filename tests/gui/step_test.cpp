@@ -171,7 +171,7 @@ class StepEdits : public testing::Test {
       if (const auto* edit = std::get_if<action::EditScenario>(&action)) out.push_back(edit->what);
     return out;
   }
-  Harness h;
+  Harness h{{.offscreen = wants_pictures()}};
 };
 
 TEST_F(StepEdits, ATrainingJobOpensHere) {
@@ -239,15 +239,7 @@ TEST_F(StepEdits, ANumberIsFollowedToTheRing) {
   h.frames(40);
   EXPECT_TRUE(h.shows(number_text(history.update(0, 12)->at(110)))) << "and gets the mean";
   EXPECT_EQ(h.problems(), "");
-  if (wants_pictures()) {
-    Harness seen({.offscreen = true});
-    seen.open("training-step.toml");
-    seen.session().playhead().t = h.session().playhead().t;
-    seen.session().selection = chosen;
-    seen.session().scene_id = "allreduce";
-    seen.frames(40);
-    keep(seen, "step-in-ring");
-  }
+  keep(h, "step-in-ring");
 }
 
 TEST_F(StepEdits, TheLossLeadsToAnyStep) {
