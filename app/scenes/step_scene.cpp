@@ -1,4 +1,5 @@
 // The training-step scene: what N GPUs do in one step of training, with the real numbers of a small network.
+#include <map>
 #include <memory>
 
 #include "app/draw/parts.hpp"
@@ -29,6 +30,7 @@ class StepScene final : public Scene {
     const Rect stage{view.box.x + 22, view.box.y + 8, view.box.w - 44, view.box.h - 20};
     if (view_.empty) return draw_empty(p, stage);
     if (view.ctx.presenter) return step::draw_lanes(p, stage);
+    places_.clear();
     const step::Mode before = state_.mode;
     const std::int64_t element = state_.element;
     const float top = step::draw_controls(p, stage);
@@ -88,6 +90,11 @@ class StepScene final : public Scene {
     return out;
   }
 
+  std::vector<Rect> places(std::string_view what) const override {
+    const auto found = places_.find(what);
+    return found != places_.end() ? std::vector<Rect>{found->second} : std::vector<Rect>{};
+  }
+
   std::string caption(const SceneContext& ctx) const override {
     return step::now_text(view_, ctx.trace, true);
   }
@@ -122,7 +129,11 @@ class StepScene final : public Scene {
     step::draw_lanes(p, {body.x, body.y, body.w, lanes});
     const float y = body.bottom() - cards, left = (body.w - gap) * .52f;
     step::draw_buckets(p, {body.x, y, left, cards});
-    step::draw_loss(p, {body.x + left + gap, y, body.w - left - gap, cards});
+    const Rect loss{body.x + left + gap, y, body.w - left - gap, cards};
+    step::draw_loss(p, loss);
+    places_["log"] = {body.x, body.y + 34, body.w, lanes - 34};  // the lanes, without their axis
+    places_["weights"] = {body.x, y, left, cards};               // buckets, or the models that drift apart
+    places_["loss"] = loss;
   }
 
   StepNumbers numbers_;
@@ -131,6 +142,7 @@ class StepScene final : public Scene {
   step::State state_;
   std::uint64_t generation_ = ~std::uint64_t{0};
   bool computing_ = false;
+  std::map<std::string, Rect, std::less<>> places_;  // what a lesson may point at or cover, as drawn last
 };
 
 }  // namespace
