@@ -57,7 +57,8 @@ struct Hub::State {
   Backlog backlog;
   RecordingWriter recording;
   std::string header_json;
-  sim::Trace own;  // pools of the hub's own events
+  std::string name;  // of this process: events are counted anew by another
+  sim::Trace own;    // pools of the hub's own events
   std::string fingerprint;
   std::map<int, std::function<void(std::string)>> ranks;  // rank -> how to send it a command
   std::size_t connections = 0;
@@ -250,10 +251,8 @@ awaitable<void> Hub::State::send_blocks(std::shared_ptr<websocket::stream<Stream
     *done = true;
     deadline.cancel();
   };
-  if (from == 0) {
-    const std::string sticky = backlog.forgotten_sticky();
-    if (!sticky.empty()) co_await guarded_write(sticky);
-  }
+  const std::string sticky = backlog.forgotten_sticky(from);
+  if (!sticky.empty()) co_await guarded_write(sticky);
   while (!error && ws->is_open()) {
     while (const Block* block = backlog.next(from)) {
       const auto lines = block->lines;
@@ -269,7 +268,9 @@ awaitable<void> Hub::State::send_blocks(std::shared_ptr<websocket::stream<Stream
 template <class Stream>
 awaitable<void> Hub::State::serve_viewer(std::shared_ptr<websocket::stream<Stream>> ws, ClientHello hello) {
   count([](HubCounters& c) { ++c.viewers; });
-  asio::co_spawn(io, send_blocks(ws, std::max<std::int64_t>(0, hello.have_events)), asio::detached);
+  const bool same_count = hello.hub.empty() || hello.hub == name;
+  asio::co_spawn(io, send_blocks(ws, same_count ? std::max<std::int64_t>(0, hello.have_events) : 0),
+                 asio::detached);
   beast::flat_buffer buffer;
   boost::system::error_code error;
   while (true) {
@@ -355,7 +356,7 @@ awaitable<void> Hub::State::serve(std::shared_ptr<websocket::stream<Stream>> ws)
   const std::size_t size = co_await ws->async_read(first, redirect_error(use_awaitable, error));
   silent->cancel();
   if (error) co_return;
-  const auto hello = parse_hello({static_cast<const char*>(first.data().data()), size});
+  auto hello = parse_hello({static_cast<const char*>(first.data().data()), size});
   const auto refusal = hello ? judge(*hello) : std::optional(RejectReason::Malformed);
   if (refusal) {
     count([](HubCounters& c) { ++c.refused; });
@@ -366,7 +367,10 @@ awaitable<void> Hub::State::serve(std::shared_ptr<websocket::stream<Stream>> ws)
     co_return;
   }
   if (hello->role == ClientRole::Rank) ranks[hello->rank] = [](std::string) {};  // taken from here on
-  const std::string answer = welcome_json(header_json);
+  // A window does not know what its token may do: the welcome tells it.
+  if (hello->role == ClientRole::Viewer && equal_in_constant_time(hello->token, options.tokens.controller))
+    hello->role = ClientRole::Controller;
+  const std::string answer = welcome_json(header_json, name, hello->role);
   co_await ws->async_write(asio::buffer(answer), redirect_error(use_awaitable, error));
   if (error) {
     if (hello->role == ClientRole::Rank) ranks.erase(hello->rank);
@@ -456,6 +460,9 @@ sim::Result<std::unique_ptr<Hub>> Hub::create(HubOptions options) {
         .what = "cannot listen on " + o.address + " port " + std::to_string(o.port) + ": " + error.message(),
         .hint = "Choose another --port."};
   sim::append_header_json(state->header_json, o.header);
+  auto name = make_token();
+  if (!name) return name.error();
+  state->name = std::move(*name);
   if (!o.recording.empty())
     if (const auto opened = state->recording.open(o.recording, state->header_json); !opened)
       return opened.error();

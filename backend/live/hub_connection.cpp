@@ -73,6 +73,7 @@ struct HubConnection::Impl {
   std::deque<std::string> outbox;
   std::size_t queued_bytes = 0;
   std::function<void()> close_now;
+  bool welcomed = false;  // by the latest attempt
   bool stopping = false;
   std::thread thread;
 
@@ -135,7 +136,10 @@ struct HubConnection::Impl {
   awaitable<bool> talk(std::shared_ptr<Ws> ws) {
     boost::system::error_code error;
     beast::get_lowest_layer(*ws).expires_never();
-    ws->set_option(websocket::stream_base::timeout::suggested(beast::role_type::client));
+    auto timeouts = websocket::stream_base::timeout::suggested(beast::role_type::client);
+    timeouts.idle_timeout = 60s;  // a hub whose machine is gone closes nothing: its silence is the sign
+    timeouts.keep_alive_pings = true;
+    ws->set_option(timeouts);
     ws->read_message_max(std::size_t{64} << 20);
     ws->text(true);
     co_await ws->async_handshake(address.host + ":" + address.port, "/ws",
@@ -163,7 +167,8 @@ struct HubConnection::Impl {
       co_return !try_again;
     }
     close_now = [ws] { beast::get_lowest_layer(*ws).close(); };
-    if (callbacks.welcomed) callbacks.welcomed(answer->header_json);
+    welcomed = true;
+    if (callbacks.welcomed) callbacks.welcomed(*answer);
     say(LinkState::Connected, {});
     asio::co_spawn(io, write_loop(ws), asio::detached);
     while (true) {
@@ -209,7 +214,8 @@ struct HubConnection::Impl {
   }
 
   awaitable<void> run() {
-    auto pause = 100ms;
+    constexpr auto kFirstPause = 100ms;
+    auto pause = kFirstPause;
     asio::steady_timer timer(io);
     while (true) {
       {
@@ -217,8 +223,10 @@ struct HubConnection::Impl {
         if (stopping) co_return;
       }
       say(LinkState::Connecting, {});
+      welcomed = false;
       const bool refused = co_await attempt();
       if (refused) co_return;
+      if (welcomed) pause = kFirstPause;
       timer.expires_after(pause);
       boost::system::error_code error;
       co_await timer.async_wait(redirect_error(use_awaitable, error));

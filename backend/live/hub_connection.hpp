@@ -28,7 +28,7 @@ enum class LinkState : std::uint8_t { Connecting, Connected, Refused, Lost };
 class HubConnection {
  public:
   struct Callbacks {
-    std::function<void(const std::string& header_json)> welcomed;
+    std::function<void(const ServerAnswer& welcome)> welcomed;
     std::function<void(std::string_view lines)> received;
     std::function<void(LinkState state, const std::string& text)> state_changed;
     std::function<ClientHello()> hello;  // asked before each attempt: reconnects say what they have

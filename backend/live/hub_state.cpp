@@ -62,11 +62,12 @@ const Block* Backlog::next(std::int64_t event) const {
   return found == blocks_.end() ? nullptr : &*found;
 }
 
-std::string Backlog::forgotten_sticky() const {
+std::string Backlog::forgotten_sticky(std::int64_t from) const {
   const std::int64_t oldest = blocks_.empty() ? events_ : blocks_.front().first_event;
   std::string out;
   for (const Sticky& sticky : sticky_) {
     if (sticky.event >= oldest) break;
+    if (sticky.event < from) continue;
     out += sticky.line;
     out += '\n';
   }

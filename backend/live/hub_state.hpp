@@ -34,8 +34,9 @@ class Backlog {
   std::string_view seal();
   /// The first sealed block that holds an event >= `event`, or null.
   const Block* next(std::int64_t event) const;
-  /// Sticky lines that are no longer in the backlog: what a late joiner must get first.
-  std::string forgotten_sticky() const;
+  /// Sticky lines from event `from` on that are no longer in the backlog: what a late joiner, or one that was
+  /// away for long, must get first.
+  std::string forgotten_sticky(std::int64_t from) const;
   std::int64_t events() const { return events_; }
   std::size_t bytes() const { return bytes_; }
 

@@ -18,11 +18,12 @@
 namespace ringside::backend {
 namespace {
 
-[[noreturn]] void become(const std::vector<std::string>& argv, int parent, int output) {
+[[noreturn]] void become(const std::vector<std::string>& argv, int parent, int output, bool errors_too) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(127);
   ::setpgid(0, 0);  // Ctrl-C reaches us alone; we end the children in order
   ::dup2(output >= 0 ? output : STDERR_FILENO, STDOUT_FILENO);
+  if (errors_too && output >= 0) ::dup2(output, STDERR_FILENO);
   std::vector<char*> arguments;
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
@@ -51,6 +52,7 @@ Child& Child::operator=(Child&& other) noexcept {
   pid_ = std::exchange(other.pid_, -1);
   output_ = std::exchange(other.output_, -1);
   exit_code_ = std::exchange(other.exit_code_, -1);
+  partial_ = std::exchange(other.partial_, {});
   return *this;
 }
 
@@ -59,7 +61,8 @@ Child::~Child() {
 }
 
 sim::Result<Child> Child::start(const std::vector<std::string>& argv,
-                                const std::vector<std::string>& environment, bool read_output) {
+                                const std::vector<std::string>& environment, bool read_output,
+                                bool read_errors) {
   int pipe_ends[2] = {-1, -1};
   if (read_output && ::pipe2(pipe_ends, O_CLOEXEC) != 0) return sim::Error{.what = std::strerror(errno)};
   const int parent = ::getpid();
@@ -67,7 +70,7 @@ sim::Result<Child> Child::start(const std::vector<std::string>& argv,
   if (pid < 0) return sim::Error{.what = std::string("cannot start a process: ") + std::strerror(errno)};
   if (pid == 0) {
     for (const std::string& entry : environment) ::putenv(const_cast<char*>(entry.c_str()));
-    become(argv, parent, pipe_ends[1]);
+    become(argv, parent, pipe_ends[1], read_errors);
   }
   if (read_output) ::close(pipe_ends[1]);
   Child child;
@@ -94,6 +97,27 @@ sim::Result<std::string> Child::read_line(int timeout_ms) {
   }
 }
 
+std::vector<std::string> Child::lines() {
+  constexpr std::size_t kLongestLine = 64 * 1024;
+  std::vector<std::string> out;
+  if (output_ < 0) return out;
+  bool over = false;
+  char bytes[4096];
+  for (pollfd waited{output_, POLLIN, 0}; !over && ::poll(&waited, 1, 0) > 0;) {
+    const ssize_t got = ::read(output_, bytes, sizeof bytes);
+    if (got < 0 && errno == EINTR) continue;
+    over = got <= 0;
+    if (!over) partial_.append(bytes, static_cast<std::size_t>(got));
+  }
+  std::size_t end = 0;
+  while ((end = partial_.find('\n')) != std::string::npos || partial_.size() > kLongestLine) {
+    out.push_back(partial_.substr(0, std::min(end, kLongestLine)));
+    partial_.erase(0, end == std::string::npos ? kLongestLine : end + 1);
+  }
+  if (over && !partial_.empty()) out.push_back(std::exchange(partial_, {}));
+  return out;
+}
+
 bool Child::running() {
   if (pid_ < 0) return false;
   int status = 0;
@@ -115,6 +139,10 @@ bool Child::has_running_children() const {
       if (!has_ended(child)) return true;
   }
   return !told;
+}
+
+void Child::ask_to_end() {
+  if (pid_ > 0) ::kill(pid_, SIGTERM);
 }
 
 void Child::end(int patience_ms) {

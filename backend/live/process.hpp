@@ -17,9 +17,15 @@ class Child {
   ~Child();  // ends it
 
   /// Starts `argv` (argv[0] is looked up in PATH) with more environment ("NAME=value"). With `read_output`
-  /// its stdout comes back through a pipe, else it goes to our stderr: stdout is for results.
+  /// its stdout comes back through a pipe, with `read_errors` its stderr too (the same pipe), else they go to
+  /// our stderr: stdout is for results. Call it on a thread that lives as long as we do: the child ends with
+  /// that thread.
   static sim::Result<Child> start(const std::vector<std::string>& argv,
-                                  const std::vector<std::string>& environment, bool read_output);
+                                  const std::vector<std::string>& environment, bool read_output,
+                                  bool read_errors = false);
+
+  /// Whole lines that came since the last call, without waiting; the rest of the output once it has ended.
+  std::vector<std::string> lines();
 
   /// One line of its output without the line feed; an error when it ends or says nothing for `timeout_ms`.
   sim::Result<std::string> read_line(int timeout_ms);
@@ -29,6 +35,8 @@ class Child {
   bool has_running_children() const;
   /// SIGTERM, then SIGKILL after `patience_ms`.
   void end(int patience_ms);
+  /// SIGTERM, without waiting.
+  void ask_to_end();
   int pid() const { return pid_; }
   /// Exit code, or 128 + signal; -1 while it runs.
   int exit_code() const { return exit_code_; }
@@ -37,6 +45,7 @@ class Child {
   int pid_ = -1;
   int output_ = -1;
   int exit_code_ = -1;
+  std::string partial_;  // a line whose end has not come yet
 };
 
 }  // namespace ringside::backend

@@ -28,11 +28,14 @@ constexpr std::array<ReasonRow, 9> kReasons{{
     {"origin", "A page of another origin may not connect."},
 }};
 
+constexpr std::size_t kSmallBytes = std::size_t{64} << 10;
+constexpr std::size_t kWelcomeBytes = std::size_t{48} << 20;  // it holds the scenario
+
 /// Small, shallow objects only: a hello or a command has no reason to be deep.
-sim::Result<Json> parse_small(std::string_view text) {
-  constexpr std::size_t kMaxBytes = 64 * 1024;
+sim::Result<Json> parse_small(std::string_view text, std::size_t max_bytes = kSmallBytes) {
   constexpr int kMaxDepth = 8;
-  if (text.size() > kMaxBytes) return sim::Error{.what = "message of more than 64 KiB"};
+  if (text.size() > max_bytes)
+    return sim::Error{.what = "message of more than " + std::to_string(max_bytes / 1024) + " KiB"};
   bool too_deep = false;
   const Json::parser_callback_t depth = [&](int level, Json::parse_event_t, Json&) {
     too_deep = too_deep || level > kMaxDepth;
@@ -76,7 +79,9 @@ std::string hello_json(const ClientHello& hello) {
   json.begin_object().field("magic", "ringside-hello").field("protocol", hello.protocol);
   json.field("role", to_word(hello.role)).field("token", hello.token).field("agent", hello.agent);
   if (hello.role == ClientRole::Rank) json.field("rank", hello.rank).field("world_size", hello.world_size);
-  json.field("have_events", hello.have_events).end_object();
+  json.field("have_events", hello.have_events);
+  if (!hello.hub.empty()) json.field("hub", hello.hub);
+  json.end_object();
   return out;
 }
 
@@ -101,13 +106,15 @@ sim::Result<ClientHello> parse_hello(std::string_view text) {
   }
   read(*json, "agent", hello.agent);
   read(*json, "have_events", hello.have_events);
+  read(*json, "hub", hello.hub);
   return hello;
 }
 
-std::string welcome_json(std::string_view header_json) {
+std::string welcome_json(std::string_view header_json, std::string_view hub, ClientRole role) {
   std::string out;
   sim::JsonWriter json(out);
   json.begin_object().field("magic", "ringside-welcome").field("protocol", kProtocolVersion);
+  json.field("hub", hub).field("role", to_word(role));
   json.key("header").raw(header_json).end_object();
   return out;
 }
@@ -121,13 +128,15 @@ std::string reject_json(RejectReason reason) {
 }
 
 sim::Result<ServerAnswer> parse_answer(std::string_view text) {
-  const auto json = parse_small(text);
+  const auto json = parse_small(text, kWelcomeBytes);
   if (!json) return json.error();
-  std::string magic;
+  std::string magic, role;
   read(*json, "magic", magic);
   ServerAnswer answer;
   if (magic == "ringside-welcome" && json->contains("header")) {
     answer.welcome = true;
+    read(*json, "hub", answer.hub);
+    answer.may_command = read(*json, "role", role) && role == to_word(ClientRole::Controller);
     answer.header_json = (*json)["header"].dump();
     return answer;
   }

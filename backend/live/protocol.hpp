@@ -30,6 +30,7 @@ struct ClientHello {
   int world_size = 0;  // ranks only
   std::int64_t have_events =
       0;  // viewers that reconnect: events they have seen; ranks that reconnect: their next n
+  std::string hub;  // viewers that reconnect: the hub that counted have_events; another one starts over
 };
 
 /// Why a client was refused. The word goes over the wire, the text is shown to a person.
@@ -49,12 +50,16 @@ std::string_view text_of(RejectReason reason);
 
 std::string hello_json(const ClientHello& hello);
 sim::Result<ClientHello> parse_hello(std::string_view json);
-std::string welcome_json(std::string_view header_json);
+/// `hub` names this hub's process (its counting of events is its own); `role` is what the client may do here:
+/// a viewer that came with the controller's token may command.
+std::string welcome_json(std::string_view header_json, std::string_view hub, ClientRole role);
 std::string reject_json(RejectReason reason);
 
 struct ServerAnswer {
   bool welcome = false;
   std::string header_json;   // welcome
+  std::string hub;           // welcome: names the hub's process; empty from an older one
+  bool may_command = false;  // welcome: this connection may order faults
   std::string reason, text;  // reject
 };
 sim::Result<ServerAnswer> parse_answer(std::string_view json);

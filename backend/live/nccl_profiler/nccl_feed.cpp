@@ -89,8 +89,8 @@ class Feed {
       hello.world_size = shared_.world_size.load();
       return hello;
     };
-    out.welcomed = [this](const std::string& header) {
-      const auto json = nlohmann::json::parse(header, nullptr, /*allow_exceptions=*/false);
+    out.welcomed = [this](const backend::ServerAnswer& welcome) {
+      const auto json = nlohmann::json::parse(welcome.header_json, nullptr, /*allow_exceptions=*/false);
       if (json.is_object() && json.contains("origin_unix_ns") && json["origin_unix_ns"].is_number_integer())
         origin_.store(json["origin_unix_ns"].get<std::int64_t>());
     };
