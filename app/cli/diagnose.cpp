@@ -18,13 +18,6 @@ struct DiagnoseOptions {
   bool json = false;
 };
 
-/// The one trace among the paths, if they lead to nothing else.
-std::optional<std::string> only_a_trace(const std::vector<std::string>& paths) {
-  const backend::InputSet set = backend::find_inputs(paths);
-  const bool trace = set.files.size() == 1 && set.files[0].kind == backend::InputKind::RingsideTrace;
-  return trace ? std::optional(set.files[0].path) : std::nullopt;
-}
-
 int diagnose_trace(const std::string& path, bool json) {
   const auto read = backend::read_trace_file(path);
   if (!read) return report(read.error(), json, kBadInput);
@@ -46,7 +39,7 @@ int diagnose_trace(const std::string& path, bool json) {
 }
 
 int diagnose(const DiagnoseOptions& options) {
-  if (const auto trace = only_a_trace(options.paths)) return diagnose_trace(*trace, options.json);
+  if (const auto trace = backend::only_a_trace(options.paths)) return diagnose_trace(*trace, options.json);
   backend::DiagnoseInput input;
   input.paths = options.paths;
   const auto incident = backend::diagnose_paths(input);

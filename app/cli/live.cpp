@@ -94,6 +94,10 @@ sim::Result<std::string> scenario_text(const LiveOptions& options) {
     if (options.elements > 0)
       text += "shape = [" + std::to_string(options.elements) + "]\nvalues = \"index\"\n";
     text += "[training]\nsteps = " + std::to_string(options.steps) + "\n";
+    // One collective a step has no order that could be wrong.
+    const bool order = std::any_of(options.faults.begin(), options.faults.end(),
+                                   [](const std::string& fault) { return fault.starts_with("wrong_order"); });
+    if (order) text += "buckets = 2\n";
     if (options.elements == 0) text += "[training.network]\nenabled = true\nlayers = [2, 8, 8, 1]\n";
     text += "[collective]\nop = \"" + options.op + "\"\n[stack]\nlibrary = \"" +
             (options.launch.device == "gpu" ? "nccl" : "mpi") +
@@ -327,6 +331,8 @@ void add_live(CLI::App& program, ExitCode& exit) {
   command->add_flag("--insecure", options->launch.insecure, "No TLS on such an address all the same");
   command->add_option("--dump-dir", options->launch.dump_folder,
                       "Where ranks leave nccl_trace_rank_<R> when they time out");
+  command->add_option("--log-dir", options->launch.log_folder,
+                      "Where each rank leaves rank_<R>.log: its steps, errors and end, for `diagnose`");
   command->add_flag("--json", options->json, "Print one JSON object on stdout and nothing else");
   command->footer("Example:\n  ringside-cli live -n 4 --steps 20 --fault crash:rank=2,step=5 --watchdog 5s");
   command->callback([options, &exit] { exit.value = run_live(*options); });

@@ -11,13 +11,6 @@
 namespace ringside::app {
 namespace {
 
-/// The one trace or recording that the paths lead to, if to nothing else.
-std::optional<std::string> only_a_trace(const std::vector<std::string>& paths) {
-  const backend::InputSet set = backend::find_inputs(paths);
-  const bool trace = set.files.size() == 1 && set.files[0].kind == backend::InputKind::RingsideTrace;
-  return trace ? std::optional(set.files[0].path) : std::nullopt;
-}
-
 std::string name_of(const std::vector<std::string>& paths) {
   if (paths.empty()) return {};
   std::filesystem::path path(paths.front());
@@ -36,7 +29,7 @@ IncidentDesk::~IncidentDesk() {
 }
 
 void IncidentDesk::read(Job& job) {
-  if (const auto trace = only_a_trace(job.paths)) {
+  if (const auto trace = backend::only_a_trace(job.paths)) {
     auto read = backend::read_trace_file(*trace);
     if (read) {
       job.trace = std::make_unique<sim::Trace>(std::move(read->trace));

@@ -25,9 +25,11 @@ std::map<std::uint32_t, std::int64_t> first_attempts(const Facts& facts) {
 
 }  // namespace
 
-Case::Case(const Facts& all, const Who& identities) : facts(all), who(identities), by_kind_(256) {
+Case::Case(const Facts& all, const Who& identities, Of of) : facts(all), who(identities), by_kind_(256) {
   const auto ends = first_attempts(all);
   for (const Fact& fact : all.facts) {
+    const bool from_a_dump = fact.layer == Layer::FlightRecorder && fact.line == 0;
+    if (of == Of::Lines && from_a_dump) continue;
     // What happens after a restart is a consequence of the first failure as often as a second one.
     const auto end = ends.find(fact.file);
     if (end != ends.end() && fact.line > end->second && fact.kind != FactKind::Progress) {

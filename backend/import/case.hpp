@@ -2,6 +2,7 @@
 // of the job.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,7 +33,9 @@ struct Finding {
 
 class Case {
  public:
-  Case(const Facts& all, const Who& identities);
+  /// What the case is made of: everything, or what the lines say without the dumps.
+  enum class Of : std::uint8_t { All, Lines };
+  Case(const Facts& all, const Who& identities, Of of = Of::All);
 
   const Facts& facts;
   const Who& who;

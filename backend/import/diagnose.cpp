@@ -192,33 +192,42 @@ void add_dump_lanes(const FlightRecorder& recorder, Incident& incident) {
     if (incident.lanes.size() < kLanes) incident.lanes.push_back(std::move(lane));
 }
 
+/// Dumps show both sides of every call: where the logs only have statements about others, or do not decide,
+/// the dumps do. Where both name the same ranks, the logs say more: that a rank had left, what it skipped.
+bool dumps_decide(const Reasoning& logs, const sim::Diagnosis& dumps) {
+  static constexpr std::string_view kBelowDumps[] = {
+      "recorder_statements", "watchdog_groups", "gloo_waits", "lost_connections",
+      "victims_only",        "rendezvous",      "straggler"};
+  if (logs.rule == "nothing_failed" || logs.rule.empty()) return true;
+  if (dumps.kind == sim::DiagnosisKind::None) return false;
+  const sim::Confidence said = logs.diagnosis.confidence;
+  if (said == sim::Confidence::Unknown) return true;
+  if (std::find(std::begin(kBelowDumps), std::end(kBelowDumps), logs.rule) == std::end(kBelowDumps))
+    return false;
+  return dumps.culprits == logs.diagnosis.culprits ? dumps.confidence < said : dumps.confidence <= said;
+}
+
+/// The verdict of the dumps in the place of the logs' one.
+void take_dumps(const Case& c, const FlightRecorder& recorder, sim::Diagnosis dumps, Reasoning& reasoning) {
+  if (dumps.culprit_nodes.empty()) dumps.culprit_nodes = c.hosts_of(dumps.culprits);
+  reasoning.explanation = "The Flight Recorder dumps of " + std::to_string(recorder.dumps.size()) +
+                          " ranks show which call each rank was in, and whom it waited for.";
+  reasoning.rule = "flight_recorder";
+  if (dumps.next_steps.empty()) dumps.next_steps = next_steps(c, dumps);
+  reasoning.diagnosis = std::move(dumps);
+}
+
 Incident conclude(Facts facts, const std::vector<FlightRecorder>& recorders) {
   for (const FlightRecorder& recorder : recorders) append_facts(recorder, facts);
   const Who who(facts);
   const Case c(facts, who);
-  Reasoning reasoning = reason(c);
-  Incident incident;
-  // Dumps show both sides of every call: where the logs only have statements about others, the dumps decide.
-  static constexpr std::string_view kBelowDumps[] = {
-      "recorder_statements", "watchdog_groups", "gloo_waits",
-      "lost_connections",    "victims_only",    "nothing_failed",
-      "rendezvous",          "straggler",       ""};
-  if (recorders.size() == 1 &&
-      std::find(std::begin(kBelowDumps), std::end(kBelowDumps), reasoning.rule) != std::end(kBelowDumps)) {
+  const bool one_job = recorders.size() == 1;
+  Reasoning reasoning = one_job ? reason(Case(facts, who, Case::Of::Lines)) : reason(c);
+  if (one_job) {
     sim::Diagnosis dumps = diagnose(recorders.front());
-    const bool better = dumps.kind != sim::DiagnosisKind::None &&
-                        (dumps.confidence != sim::Confidence::Unknown ||
-                         reasoning.diagnosis.confidence == sim::Confidence::Unknown);
-    if (better || reasoning.rule == "nothing_failed" || reasoning.rule.empty()) {
-      if (dumps.culprit_nodes.empty()) dumps.culprit_nodes = c.hosts_of(dumps.culprits);
-      reasoning.explanation = "The Flight Recorder dumps of " +
-                              std::to_string(recorders.front().dumps.size()) +
-                              " ranks show which call each rank was in, and whom it waited for.";
-      reasoning.rule = "flight_recorder";
-      if (dumps.next_steps.empty()) dumps.next_steps = next_steps(c, dumps);
-      reasoning.diagnosis = std::move(dumps);
-    }
+    if (dumps_decide(reasoning, dumps)) take_dumps(c, recorders.front(), std::move(dumps), reasoning);
   }
+  Incident incident;
   incident.diagnosis = std::move(reasoning.diagnosis);
   incident.explanation = std::move(reasoning.explanation);
   incident.rule = std::move(reasoning.rule);

@@ -37,8 +37,7 @@ bool looks_binary(std::string_view head) {
 
 InputKind classify_json(std::string_view head) {
   const std::string_view first_line = head.substr(0, head.find('\n'));
-  if (has(first_line, "\"ringside\"") || has(first_line, "\"magic\":\"ringside"))
-    return InputKind::RingsideTrace;
+  if (has(first_line, "\"magic\":\"ringside")) return InputKind::RingsideTrace;
   if (has(head, "\"inspector_output_format_version\"") || has(first_line, "\"coll_perf\"") ||
       has(first_line, "\"p2p_perf\""))
     return InputKind::InspectorJsonl;
@@ -235,6 +234,12 @@ InputSet find_inputs(std::span<const std::string> paths, const InputControl& con
   for (const auto& path : paths) finder.add_path(path);
   finder.finish();
   return set;
+}
+
+std::optional<std::string> only_a_trace(std::span<const std::string> paths) {
+  const InputSet set = find_inputs(paths);
+  const bool trace = set.files.size() == 1 && set.files[0].kind == InputKind::RingsideTrace;
+  return trace ? std::optional(set.files[0].path) : std::nullopt;
 }
 
 InputMeter::InputMeter(const InputSet& set, const InputControl& control) : control_(control) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +67,9 @@ struct InputControl {
 /// followed and links to folders are not; names that start with a dot are left out. Problems: missing, no
 /// rights, not regular, empty folder, binary, too many.
 InputSet find_inputs(std::span<const std::string> paths, const InputControl& control = {});
+
+/// The one trace or recording that the paths lead to, if to nothing else.
+std::optional<std::string> only_a_trace(std::span<const std::string> paths);
 
 /// Counts progress over the files of one set; one for each run of readers.
 class InputMeter {

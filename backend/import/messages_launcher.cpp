@@ -80,6 +80,8 @@ constexpr MessageForm kForms[] = {
     {FactKind::MpiAbort, Layer::Mpi, Role::Root, "application called MPI_Abort",
      R"(application called MPI_Abort\([^,]*, (?P<code>-?\d+)\)(?: - process (?P<rank>\d+))?)"},
     {FactKind::MpiError, Layer::Mpi, Role::Victim, "*** An error occurred in MPI_",
+     R"(\*\*\* An error occurred in (?P<op>MPI_\w+): (?P<name>.+))"},
+    {FactKind::MpiError, Layer::Mpi, Role::Victim, "*** An error occurred in MPI_",
      R"(\*\*\* An error occurred in (?P<op>MPI_\w+))", "call"},
     {FactKind::MpiError, Layer::Mpi, Role::Victim, "*** reported by process",
      R"(\*\*\* reported by process \[\d+,(?P<rank>\d+)\])", "reporter"},

@@ -58,6 +58,10 @@ int attribute(const Case& c, const Fact& fact);
 bool left_with_zero(const Case& c, const std::vector<int>& ranks);
 /// Ranks that only waited or lost a connection.
 std::set<int> victim_ranks(const Case& c);
+/// torchrun's table, the entry under "Root Cause" first.
+std::vector<const Fact*> launcher_entries(const Case& c);
+/// A crash of these ranks (none: nobody is named), with their hosts.
+Finding crash_of(const Case& c, const std::vector<int>& ranks, const char* rule);
 /// "rank 5 (gpu-q07)"
 std::string rank_on_host(const Case& c, int rank);
 

@@ -1,4 +1,4 @@
-// Rules on a rank's own failure: NaN, GPU memory, DDP, exceptions, signals, exit codes.
+// Rules on a rank's own failure: GPU memory, DDP, exceptions; and who it was that failed.
 #include <algorithm>
 #include <map>
 
@@ -23,12 +23,6 @@ bool was_victim_before(const Case& c, int rank, const Fact& fact) {
       if (victim->role == Role::Victim && c.torch_rank(*victim) == rank && c.before(*victim, fact))
         return true;
   return false;
-}
-
-std::vector<const Fact*> launcher_entries(const Case& c) {
-  std::vector<const Fact*> entries = c.of(FactKind::ElasticRoot);
-  entries.insert(entries.end(), c.of(FactKind::ElasticEntry).begin(), c.of(FactKind::ElasticEntry).end());
-  return entries;
 }
 
 /// The exit code that a failure like this leaves behind: the signal's, -6 of a C++ exception, 1 of Python.
@@ -90,15 +84,6 @@ int rank_from_steps(const Case& c) {
   return behind.size() == 1 && steps.rbegin()->second.size() == all.size() - 1 ? *behind.begin() : -1;
 }
 
-Finding crash_of(const Case& c, const std::vector<int>& ranks, const char* rule) {
-  Finding finding;
-  finding.rule = rule;
-  finding.kind = DiagnosisKind::RankCrash;
-  finding.culprits = ranks;
-  finding.nodes = c.hosts_of(ranks);
-  return finding;
-}
-
 bool is_root_exception(const Fact& fact) {
   if (fact.role != Role::Root) return false;
   static constexpr std::string_view kNotOwn[] = {
@@ -111,6 +96,21 @@ bool is_root_exception(const Fact& fact) {
 }
 
 }  // namespace
+
+std::vector<const Fact*> launcher_entries(const Case& c) {
+  std::vector<const Fact*> entries = c.of(FactKind::ElasticRoot);
+  entries.insert(entries.end(), c.of(FactKind::ElasticEntry).begin(), c.of(FactKind::ElasticEntry).end());
+  return entries;
+}
+
+Finding crash_of(const Case& c, const std::vector<int>& ranks, const char* rule) {
+  Finding finding;
+  finding.rule = rule;
+  finding.kind = DiagnosisKind::RankCrash;
+  finding.culprits = ranks;
+  finding.nodes = c.hosts_of(ranks);
+  return finding;
+}
 
 std::string rank_on_host(const Case& c, int rank) {
   const std::string host = c.who.host_of_rank(rank);
@@ -156,108 +156,6 @@ std::set<int> victim_ranks(const Case& c) {
   for (const Fact* fact : c.of(FactKind::ElasticSigterm))
     if (const int rank = c.who.rank_of_pid(c.host(*fact), fact->who.pid); rank >= 0) ranks.insert(rank);
   return ranks;
-}
-
-/// NaN found in local values, before they were mixed with those of other ranks: the rank that found it made
-/// it.
-std::optional<Finding> nan_before_communication(const Case& c) {
-  const auto& facts = c.of(FactKind::NanLocal);
-  if (facts.empty()) return std::nullopt;
-  std::map<int, const Fact*> ranks;
-  for (const Fact* fact : facts)
-    if (const int rank = attribute(c, *fact); rank >= 0) ranks.try_emplace(rank, fact);
-  Finding finding;
-  finding.rule = "nan_before_communication";
-  finding.kind = DiagnosisKind::Nan;
-  finding.evidence = facts;
-  finding.why =
-      "The check looks at local values before any communication, so no other rank can have brought the NaN "
-      "in; ranks that lose the connection to it are victims.";
-  if (ranks.empty() || (ranks.size() > 1 && static_cast<std::int64_t>(ranks.size()) * 2 > c.world())) {
-    finding.confidence = Confidence::Unknown;
-    finding.what =
-        "NaN or infinity was found in local values" + std::string(ranks.empty() ? "" : " on many ranks");
-    if (!ranks.empty())
-      finding.why =
-          "Most ranks report it in the same step, so it was already in the weights or came through an "
-          "earlier reduction.";
-    for (const auto& [rank, fact] : ranks)
-      finding.alternatives.push_back({DiagnosisKind::Nan, {rank}, "reports it like the others"});
-    return finding;
-  }
-  const Fact* first = ranks.begin()->second;
-  for (const auto& [rank, fact] : ranks)
-    if (c.before(*fact, *first)) first = fact;
-  for (const auto& [rank, fact] : ranks)
-    if (fact == first || !c.before(*first, *fact)) finding.culprits.push_back(rank);
-  if (ranks.size() > 1 && finding.culprits.size() == ranks.size()) {
-    finding.culprits.clear();
-    for (const auto& [rank, fact] : ranks) finding.culprits.push_back(rank);
-  }
-  finding.nodes = c.hosts_of(finding.culprits);
-  if (finding.nodes.empty() && !first->who.host.empty()) finding.nodes = {first->who.host};
-  const bool named = c.torch_rank(*first) >= 0 || c.of(FactKind::ElasticRoot).size() == 1;
-  finding.confidence = named ? Confidence::Certain : Confidence::Likely;
-  finding.what = "NaN or infinity appeared in the local values of " + name_ranks(finding.culprits);
-  return finding;
-}
-
-/// Loss lines of single ranks: in the first bad step only the source has a NaN, one step later everybody has.
-std::optional<Finding> nan_in_loss(const Case& c) {
-  std::vector<const Fact*> losses = c.of(FactKind::LossValue);
-  std::map<int, const Fact*> first_of;
-  for (const Fact* fact : losses) {
-    const int rank = c.rank(*fact);
-    if (rank < 0) continue;
-    const Fact*& first = first_of[rank];
-    const bool earlier = first == nullptr || (fact->step >= 0 && first->step >= 0 ? fact->step < first->step
-                                                                                  : c.before(*fact, *first));
-    if (earlier) first = fact;
-  }
-  std::set<int>
-      reporting;  // ranks that print steps of their own: silence about NaN means something for these only
-  for (const Fact* fact : c.of(FactKind::Progress))
-    if (const int rank = c.rank(*fact); rank >= 0 && fact->step >= 0) reporting.insert(rank);
-  Finding finding;
-  finding.rule = "nan_in_loss";
-  finding.kind = DiagnosisKind::Nan;
-  if (!first_of.empty() && reporting.size() >= 2) {
-    std::int64_t step = INT64_MAX;
-    for (const auto& [rank, fact] : first_of) step = std::min(step, fact->step < 0 ? INT64_MAX : fact->step);
-    for (const auto& [rank, fact] : first_of)
-      if (fact->step == step || step == INT64_MAX) {
-        finding.culprits.push_back(rank);
-        finding.evidence.push_back(fact);
-      }
-    if (finding.culprits.size() * 2 < reporting.size() ||
-        (finding.culprits.size() == 1 && reporting.size() == 2)) {
-      finding.nodes = c.hosts_of(finding.culprits);
-      finding.confidence = Confidence::Certain;
-      finding.what = "the loss of " + name_ranks(finding.culprits) + " became NaN or infinite" +
-                     (step == INT64_MAX ? "" : " in step " + std::to_string(step));
-      finding.why =
-          "In that step the other ranks still had a finite loss; NaN in reduced values (gradient norm, later "
-          "losses, \"OVERFLOW! Rank 0\") reaches everybody and names nobody.";
-      return finding;
-    }
-  }
-  finding.culprits.clear();
-  std::vector<const Fact*> seen = losses;
-  for (const FactKind kind : {FactKind::ScaleExhausted, FactKind::Overflow, FactKind::NanSeen})
-    seen.insert(seen.end(), c.of(kind).begin(), c.of(kind).end());
-  if (seen.empty()) return std::nullopt;
-  if (losses.empty() && !c.has(FactKind::ScaleExhausted) && c.of(FactKind::Overflow).size() < 4 &&
-      c.of(FactKind::NanSeen).empty())
-    return std::nullopt;  // a few skipped steps are how a dynamic loss scale works
-  finding.evidence = seen;
-  finding.confidence = Confidence::Unknown;
-  finding.what = c.has(FactKind::ScaleExhausted)
-                     ? "the loss scale ran down to its minimum: every step overflowed"
-                     : "NaN or infinity appeared in reduced values";
-  finding.why =
-      "Values that went through an all-reduce are the same on all ranks, and the rank that prints them is "
-      "only the one that prints: the log does not say where it began.";
-  return finding;
 }
 
 std::optional<Finding> gpu_memory(const Case& c) {
@@ -451,127 +349,6 @@ std::optional<Finding> primary_exception(const Case& c) {
       "It is the first failure of a rank on its own account; exceptions about closed connections and "
       "timeouts follow from it.";
   return finding;
-}
-
-/// Signals that nobody inside the job sends: SIGKILL, SIGSEGV, SIGBUS, SIGILL. A -9 outranks the -6 it causes
-/// elsewhere.
-std::optional<Finding> fatal_signal(const Case& c) {
-  std::map<int, const Fact*> ranks;
-  std::vector<const Fact*> nameless;
-  std::set<std::int64_t> stopped;  // by the agent itself
-  for (const Fact* fact : c.of(FactKind::ElasticSigterm)) stopped.insert(fact->who.pid);
-  const auto fatal = [](int signal) {
-    return signal == 9 || signal == 11 || signal == 7 || signal == 4 || signal == 8;
-  };
-  const auto add = [&](const Fact* fact, int rank) {
-    if (rank >= 0)
-      ranks.try_emplace(rank, fact);
-    else
-      nameless.push_back(fact);
-  };
-  for (const FactKind kind : {FactKind::ElasticRoot, FactKind::ElasticEntry, FactKind::ElasticFailed})
-    for (const Fact* fact : c.of(kind))
-      if (fatal(signal_of_exit(fact->code)) && stopped.count(fact->who.pid) == 0) add(fact, c.rank(*fact));
-  for (const Fact* fact : c.of(FactKind::MpiSignal))
-    if (fatal(fact->code)) add(fact, c.rank(*fact));
-  for (const Fact* fact : c.of(FactKind::BadTermination))
-    if (fatal(fact->code) || fatal(signal_of_exit(fact->code))) add(fact, c.rank(*fact));
-  for (const Fact* fact : c.of(FactKind::TaskEnded)) {
-    // What Slurm kills after it has cancelled the step is a consequence.
-    const bool cleaned_up =
-        std::any_of(c.of(FactKind::StepCancelled).begin(), c.of(FactKind::StepCancelled).end(),
-                    [&](const Fact* cancel) { return c.before(*cancel, *fact); });
-    if (cleaned_up && fact->name.rfind("Killed", 0) == 0) continue;
-    static constexpr std::string_view kEnds[] = {"Segmentation fault", "Killed", "Bus error",
-                                                 "Illegal instruction", "Floating point exception"};
-    for (const std::string_view end : kEnds)
-      if (fact->name.rfind(end, 0) == 0)
-        for (const int task : fact->named) add(fact, c.who.task_is_rank() ? task : -1);
-  }
-  for (const Fact* fact : c.of(FactKind::CrashSignal))
-    if (fact->name != "Aborted" && fact->code != 6) {
-      const int rank = c.rank(*fact);
-      if (rank >= 0 || ranks.empty()) add(fact, rank);
-    }
-  for (const Fact* fact : c.of(FactKind::ProcessEnd))
-    if (fact->role == Role::Root)
-      if (const int rank = c.rank(*fact); rank >= 0) add(fact, rank);
-  if (ranks.empty() && nameless.empty()) return std::nullopt;
-  Finding finding;
-  std::vector<int> names;
-  for (const auto& [rank, fact] : ranks) names.push_back(rank);
-  const bool most = names.size() > 1 && static_cast<std::int64_t>(names.size()) * 2 > c.world();
-  finding = crash_of(c, most ? std::vector<int>{} : names, "fatal_signal");
-  for (const auto& [rank, fact] : ranks) finding.evidence.push_back(fact);
-  finding.evidence.insert(finding.evidence.end(), nameless.begin(), nameless.end());
-  if (finding.nodes.empty() && ranks.empty())
-    if (const std::string host = c.host(*nameless.front()); !host.empty()) finding.nodes = {host};
-  finding.confidence = names.empty() || most ? Confidence::Unknown
-                       : names.size() > 2 && static_cast<std::int64_t>(names.size()) * 4 > c.world()
-                           ? Confidence::Likely
-                           : Confidence::Certain;
-  const Fact& first = *finding.evidence.front();
-  int signal = signal_of_exit(first.code);
-  if (signal == 0) signal = first.code;
-  const CodeMeaning& meaning = signal_meaning(signal);
-  finding.what = (names.empty() ? std::string("a process") : name_ranks(names)) + " ended by " +
-                 (meaning.code != 0 ? std::string(meaning.name) + ": " + meaning.meaning_en : first.name);
-  finding.why = most ? "Most ranks were killed together, from outside."
-                     : "Nothing inside the job sends this signal; aborts (-6), exit code 1 and SIGTERM (-15) "
-                       "on other ranks are its echo, whatever \"Root Cause\" says.";
-  return finding;
-}
-
-/// Exit codes and aborts without any text about the reason.
-std::optional<Finding> plain_exit(const Case& c) {
-  for (const Fact* fact : c.of(FactKind::MpiAbort)) {
-    const int rank = c.rank(*fact);
-    Finding finding = crash_of(c, rank >= 0 ? std::vector<int>{rank} : std::vector<int>{}, "plain_exit");
-    finding.evidence = {fact};
-    finding.confidence = rank >= 0 ? Confidence::Certain : Confidence::Unknown;
-    finding.what = name_ranks(finding.culprits) + " called MPI_Abort" +
-                   (fact->code != 0 ? " with code " + std::to_string(fact->code) : "");
-    finding.why = "The program ended the job on purpose; no signal and no other rank is involved.";
-    return finding;
-  }
-  const auto nonzero = [&](FactKind kind) -> const Fact* {
-    for (const Fact* fact : c.of(kind))
-      if (fact->role == Role::Root && c.rank(*fact) >= 0 && fact->code != 0 &&
-          (kind == FactKind::MpiExit || (fact->code != 2 && fact->code != 15)))
-        return fact;
-    return nullptr;
-  };
-  for (const FactKind kind : {FactKind::MpiExit, FactKind::MpiSignal, FactKind::BadTermination}) {
-    const Fact* fact = nonzero(kind);
-    if (fact == nullptr) continue;
-    // mpirun names the first that it noticed; with victims about, that may be one of them.
-    const bool victims = c.has(FactKind::PeerClosed) || c.has(FactKind::WatchdogTimeout) ||
-                         c.has(FactKind::NcclErrorText) || c.has(FactKind::MpiError);
-    if (victims) continue;
-    Finding finding = crash_of(c, {c.rank(*fact)}, "plain_exit");
-    finding.evidence = {fact};
-    finding.confidence = kind == FactKind::MpiExit ? Confidence::Certain : Confidence::Likely;
-    finding.what = rank_on_host(c, c.rank(*fact)) + " left with " +
-                   (kind == FactKind::MpiSignal ? "signal " : "exit code ") + std::to_string(fact->code);
-    finding.why = "It is the only process that the launcher reports, and no line shows another failure.";
-    if (kind == FactKind::MpiExit) finding.nodes = c.hosts_of(finding.culprits);
-    return finding;
-  }
-  // torchrun: one entry with exit code 1, everybody else stopped by the agent, and no text at all.
-  const auto entries = launcher_entries(c);
-  if (entries.size() == 1 && entries.front()->code == 1 &&
-      victim_ranks(c).count(c.rank(*entries.front())) != 0 && !c.has(FactKind::PeerClosed) &&
-      !c.has(FactKind::NcclErrorText) && !c.has(FactKind::WatchdogTimeout) && !c.has(FactKind::GlooTimeout)) {
-    Finding finding = crash_of(c, {c.rank(*entries.front())}, "plain_exit");
-    finding.evidence = {entries.front()};
-    finding.confidence = Confidence::Likely;
-    finding.what = rank_on_host(c, c.rank(*entries.front())) + " left with exit code 1";
-    finding.why =
-        "It is the only failure in torchrun's table; the agent stopped the others. Its own output is not "
-        "here.";
-    return finding;
-  }
-  return std::nullopt;
 }
 
 }  // namespace ringside::backend::rules

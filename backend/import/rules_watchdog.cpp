@@ -190,6 +190,9 @@ std::optional<Finding> from_silence(const Case& c, const WatchedGroup& group,
       members.push_back(rank);  // as good as it gets: everybody the log knows
   std::int64_t seq = -1;
   for (const auto& [rank, call] : group.waiting) seq = std::max(seq, call.seq);
+  // Who reports a message of the wrong size was in the call: it received it.
+  const std::set<int> reporting =
+      c.ranks_with({FactKind::MpiError, FactKind::GlooSize, FactKind::NcclTruncated});
   std::vector<int> silent;
   std::vector<int> behind;  // answered a dump signal and said that they have not made the call
   for (const int rank : members) {
@@ -198,7 +201,7 @@ std::optional<Finding> from_silence(const Case& c, const WatchedGroup& group,
       if (seq >= 0 && status->second < seq) behind.push_back(rank);
       continue;
     }
-    if (waiting_elsewhere.count(rank) == 0) silent.push_back(rank);
+    if (waiting_elsewhere.count(rank) == 0 && reporting.count(rank) == 0) silent.push_back(rank);
   }
   Finding finding;
   finding.rule = "watchdog_groups";

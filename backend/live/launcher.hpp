@@ -27,6 +27,7 @@ struct LaunchOptions {
   std::string pace = "0ns";                         // least time of a training step
   std::int64_t watchdog_ns = 0;                     // 0 = off
   std::string dump_folder;                          // where ranks' dumps go; empty = the current folder
+  std::string log_folder;                           // for rank_<R>.log of each rank; empty = none
 };
 
 struct LaunchNotes {

@@ -18,7 +18,7 @@ using namespace ringside;
 
 struct Arguments {
   backend::WorkerOptions worker;
-  std::string hub, mode = "stepped", device = "auto", pace = "0ns", silent = "0ns";
+  std::string hub, mode = "stepped", device = "auto", pace = "0ns", silent = "0ns", log_folder;
   bool list_devices = false;
 };
 
@@ -65,6 +65,7 @@ int run(Arguments& arguments, int argc, char** argv) {
   }
   arguments.worker.step_ns = *pace;
   supervisor.silent_limit_ns = *silent;
+  supervisor.log_folder = arguments.log_folder;
   arguments.worker.mode = arguments.mode == "fused"  ? backend::CollectiveMode::Fused
                           : arguments.mode == "both" ? backend::CollectiveMode::Both
                                                      : backend::CollectiveMode::Stepped;
@@ -109,6 +110,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"stepped", "fused", "both"}));
   app.add_flag("--guard", arguments.worker.guard, "compare every call before it runs");
   app.add_option("--dump-dir", arguments.worker.dump_folder, "where the watchdog writes nccl_trace_rank_<R>");
+  app.add_option("--log-dir", arguments.log_folder, "what this rank prints goes to rank_<R>.log there");
   app.add_option("--origin", arguments.worker.origin_unix_ns, "start of the job, ns since 1970");
   app.add_option("--pace", arguments.pace, "least time of a training step, for example 500ms");
   app.add_option("--kill-silent", arguments.silent, "end a worker that is stopped for longer than this");

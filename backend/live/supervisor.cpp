@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "backend/live/line_maker.hpp"
+#include "backend/live/rank_log.hpp"
 #include "sim/base/text.hpp"
 
 namespace ringside::backend {
@@ -39,6 +40,7 @@ constexpr auto kStartLimit = 60s;
 
 int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
   LineMaker lines(shared, options.origin_unix_ns);
+  RankLog log(shared, pid, options.log_folder, options.origin_unix_ns);
   std::unique_ptr<HubConnection> hub;
   std::unique_ptr<DeviceMonitor> device;  // of a rank on a GPU, where NVML is to be had
   std::uint64_t seen_beats = 0;
@@ -59,6 +61,7 @@ int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
     for (RecordQueue* queue : {&shared.main, &shared.side}) {
       while (queue->pop(record)) {
         lines.add(record);
+        log.add(record);
         if (lines.size() > kBatchBytes) flush();
       }
       if (const std::uint64_t dropped = queue->take_dropped()) lines.add_dropped(dropped);
@@ -96,6 +99,7 @@ int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
         hub = std::make_unique<HubConnection>(options.hub, std::move(callbacks));
       }
       lines.add_hello();
+      log.begin();
       if (shared.pci[0] != '\0') device = DeviceMonitor::open(shared.pci);
     }
     pump();
@@ -117,6 +121,7 @@ int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
   pump();
   lines.add_exit(end->by_signal, end->code,
                  killed ? "stopped for longer than the watchdog waits; ended by its supervisor" : "");
+  log.ended(end->by_signal, end->code, killed);
   flush();
   if (hub) hub->drain(2000);
   return end->by_signal ? 128 + end->code : end->code;

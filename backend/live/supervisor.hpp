@@ -15,6 +15,7 @@ struct SupervisorOptions {
   HubAddress hub;
   std::int64_t origin_unix_ns = 0;
   std::int64_t silent_limit_ns = 0;  // a worker that is stopped for longer is killed; 0 = never
+  std::string log_folder;            // for rank_<R>.log; empty = none
 };
 
 /// Serves until the worker `pid` has ended and everything it said is sent (or two seconds have passed).

@@ -107,6 +107,9 @@ class Worker : public StepObserver {
   sim::Chunk bucket_range(int bucket) const;
   /// The fault that strikes now, if one is armed for this step and place or was ordered by a controller.
   bool strikes(FaultKind kind, std::int64_t step, FaultOrder* out = nullptr);
+  /// The same, of a controller's orders alone.
+  bool take_order_of(FaultKind kind, std::int64_t step, FaultOrder* out);
+  void slow_down(std::int64_t step, std::chrono::steady_clock::time_point began);
   void strike_before_step(std::int64_t step);
   void read_orders();
 
@@ -240,6 +243,10 @@ bool Worker::strikes(FaultKind kind, std::int64_t step, FaultOrder* out) {
     if (out) *out = {kind, step, fault.duration_ns, fault.element, fault.shape ? fault.shape->count() : 0};
     return true;
   }
+  return take_order_of(kind, step, out);
+}
+
+bool Worker::take_order_of(FaultKind kind, std::int64_t step, FaultOrder* out) {
   for (std::size_t i = 0; i < orders_.size(); ++i) {
     if (orders_[i].kind != kind || (orders_[i].step != 0 && orders_[i].step != step)) continue;
     if (out) *out = orders_[i];
@@ -261,6 +268,23 @@ void Worker::strike_before_step(std::int64_t step) {
     tell_text(EventType::LogLine, "data loader exhausted, leaving");
     ::_exit(0);
   }
+}
+
+/// As in the simulator, a rank that became slow stays it; what a controller orders holds for one step.
+void Worker::slow_down(std::int64_t step, std::chrono::steady_clock::time_point began) {
+  std::int64_t longer_ns = 0;
+  for (const sim::Fault& fault : scenario_.faults) {
+    if (fault.kind != FaultKind::Slow || fault.rank != rank_ || fault.step > step) continue;
+    longer_ns += fault.duration_ns;
+    if (fault.factor_ppm <= 0) continue;
+    const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
+    const double factor = static_cast<double>(fault.factor_ppm) / 1e6;
+    longer_ns += static_cast<std::int64_t>(static_cast<double>(took.count()) * (1 / factor - 1));
+  }
+  FaultOrder order;
+  if (take_order_of(FaultKind::Slow, step, &order))
+    longer_ns += order.duration_ns > 0 ? order.duration_ns : 1'000'000'000;
+  std::this_thread::sleep_for(std::chrono::nanoseconds(longer_ns));
 }
 
 sim::Chunk Worker::bucket_range(int bucket) const {
@@ -416,10 +440,8 @@ void Worker::training_step(std::int64_t step) {
   } else {
     gradient_ = *sim::make_inputs(scenario_)[static_cast<std::size_t>(rank_)];
   }
+  slow_down(step, began);
   FaultOrder order;
-  if (strikes(FaultKind::Slow, step, &order))
-    std::this_thread::sleep_for(
-        std::chrono::nanoseconds(order.duration_ns > 0 ? order.duration_ns : 1'000'000'000));
   if (strikes(FaultKind::Nan, step, &order)) {
     const std::int64_t element = std::min(order.element, gradient_.count() - 1);
     gradient_.set(

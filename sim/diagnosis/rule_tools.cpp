@@ -72,6 +72,28 @@ std::string source_name(const Case& c, const Event& e) {
 
 }  // namespace
 
+std::vector<int> Case::all_ranks() const {
+  std::vector<int> all(static_cast<std::size_t>(survey.world()));
+  for (std::size_t r = 0; r < all.size(); ++r) all[r] = static_cast<int>(r);
+  return all;
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::int64_t median(std::vector<std::int64_t> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double magnitude(const Sample& sample) {
+  const double low = to_double(sample.min), high = to_double(sample.max);
+  return std::max(low < 0 ? -low : low, high < 0 ? -high : high);
+}
+
 Evidence cite(const Case& c, std::uint32_t event, std::string text) {
   const Event& e = c.trace.events()[event];
   Evidence evidence;

@@ -12,14 +12,22 @@
 
 namespace ringside::sim {
 
+using Verdict = std::optional<Diagnosis>;
+
 struct Case {
   const Trace& trace;
   const Survey& survey;
+  /// What rule_number_changed found; it reads all ring steps, and two rules ask.
+  mutable std::optional<Verdict> number_changed = std::nullopt;
   /// For rules that read the trace itself: whether the event had happened by the time that is judged.
   bool seen(const Event& e) const { return e.t <= survey.end_t; }
+  /// The text of an event that has one: a log line, an error, the end of a process.
+  const std::string& text_of(std::uint32_t event) const {
+    return trace.string(trace.events()[event].text.text);
+  }
+  /// 0 … world size - 1.
+  std::vector<int> all_ranks() const;
 };
-
-using Verdict = std::optional<Diagnosis>;
 
 // In the order in which they are tried. rules_hardware.cpp
 Verdict rule_kernel_says_hardware(const Case& c);  // Xid, ECC, NVLink, PCIe lines and device samples
@@ -60,6 +68,11 @@ bool result_was_bad_before(const Case& c, std::int64_t t);
 std::uint32_t own_error(const Case& c, const RankSurvey& rank);
 
 // Shared by the rules. rule_tools.cpp
+bool contains(std::string_view text, std::string_view part);
+/// The upper one of the two in the middle of an even number of values; 0 of none.
+std::int64_t median(std::vector<std::int64_t> values);
+/// The largest absolute value of a sample.
+double magnitude(const Sample& sample);
 /// The event as evidence: its time, its index, and what it says in one line (or `text`, if given).
 Evidence cite(const Case& c, std::uint32_t event, std::string text = {});
 /// "R3"

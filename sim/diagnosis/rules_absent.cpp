@@ -8,14 +8,6 @@
 namespace ringside::sim {
 namespace {
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-const std::string& text_of(const Case& c, std::uint32_t event) {
-  return c.trace.string(c.trace.events()[event].text.text);
-}
-
 /// Who made call `at` and never finished it, who never made it, who finished it.
 struct Attendance {
   std::size_t at = SIZE_MAX;
@@ -83,8 +75,8 @@ Verdict equal_sides(const Case& c, const Attendance& who) {
     const RankSurvey& rank = c.survey.ranks[static_cast<std::size_t>(r)];
     if (!rank.ended_well()) return std::nullopt;
     for (const std::uint32_t event : rank.logs)
-      if (contains(text_of(c, event), "exhausted") || contains(text_of(c, event), "StopIteration") ||
-          contains(text_of(c, event), "skipping step"))
+      if (contains(c.text_of(event), "exhausted") || contains(c.text_of(event), "StopIteration") ||
+          contains(c.text_of(event), "skipping step"))
         return std::nullopt;
   }
   if (who.waiting.size() != who.missing.size()) return std::nullopt;
@@ -200,8 +192,7 @@ Verdict rule_stuck_inside(const Case& c) {
   const Call& call = waiting_call(c, who);
   const RingState state = ring_state(c, call.coll, INT64_MAX);
   const std::vector<int> silent = silent_ranks(c.survey);
-  std::vector<int> all(static_cast<std::size_t>(c.survey.world()));
-  for (int r = 0; r < c.survey.world(); ++r) all[static_cast<std::size_t>(r)] = r;
+  const std::vector<int> all = c.all_ranks();
   Diagnosis d;
   if (!silent.empty() && silent.size() * 2 <= all.size()) {
     d = blame_silent(c, silent, call);

@@ -9,10 +9,6 @@ namespace {
 
 constexpr int kSigKill = 9, kSigAbrt = 6, kSigTerm = 15;
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 /// Texts that only repeat that somebody else is gone: their author is a victim.
 bool is_secondary(std::string_view text) {
   constexpr std::string_view kSecondary[] = {"Connection closed by peer",
@@ -33,15 +29,11 @@ bool is_secondary(std::string_view text) {
                      [&](std::string_view part) { return contains(text, part); });
 }
 
-const std::string& text_of(const Case& c, std::uint32_t event) {
-  return c.trace.string(c.trace.events()[event].text.text);
-}
-
 }  // namespace
 
 std::uint32_t own_error(const Case& c, const RankSurvey& rank) {
   for (const std::uint32_t event : rank.errors)
-    if (!is_secondary(text_of(c, event))) return event;
+    if (!is_secondary(c.text_of(event))) return event;
   return kNone;
 }
 
@@ -51,7 +43,7 @@ namespace {
 bool ended_by_itself(const Case& c, const RankSurvey& rank) {
   if (!rank.end || rank.ended_well()) return false;
   if (rank.end->by_signal && rank.end->code == kSigTerm) return false;
-  const std::string& how = text_of(c, rank.end->event);  // a launcher or supervisor that cleans up says so
+  const std::string& how = c.text_of(rank.end->event);  // a launcher or supervisor that cleans up says so
   if (contains(how, "ended by the launcher") || contains(how, "ended by its supervisor")) return false;
   const bool after_timeout = rank.timeout && c.trace.events()[*rank.timeout].t <= rank.end->t;
   if (after_timeout) return false;
@@ -82,7 +74,7 @@ std::string signal_name(int signal) {
 /// Kernel or launcher lines of the OOM killer, on the node of the rank.
 std::uint32_t oom_line(const Case& c, int node) {
   const auto is_oom = [&](std::uint32_t event) {
-    const std::string& text = text_of(c, event);
+    const std::string& text = c.text_of(event);
     return contains(text, "Out of memory: Killed process") || contains(text, "oom-kill") ||
            contains(text, "oom_kill") || contains(text, "Out Of Memory");
   };
@@ -97,8 +89,7 @@ Verdict rule_memory_ran_out(const Case& c) {
   for (int r = 0; r < c.survey.world(); ++r) {
     const RankSurvey& rank = c.survey.ranks[static_cast<std::size_t>(r)];
     for (const std::uint32_t event : rank.errors)
-      if (contains(text_of(c, event), "CUDA out of memory") ||
-          contains(text_of(c, event), "OutOfMemoryError"))
+      if (contains(c.text_of(event), "CUDA out of memory") || contains(c.text_of(event), "OutOfMemoryError"))
         return blame_rank(c, DiagnosisKind::GpuOom, r, event, rank_name(r) + " ran out of GPU memory.");
     if (!rank.end || !rank.end->by_signal || rank.end->code != kSigKill) continue;
     const std::uint32_t line = oom_line(c, c.survey.node_of(r));
@@ -119,7 +110,7 @@ Verdict rule_ddp_construction(const Case& c) {
   std::uint32_t first = kNone;
   for (int r = 0; r < c.survey.world(); ++r)
     for (const std::uint32_t event : c.survey.ranks[static_cast<std::size_t>(r)].errors) {
-      if (!contains(text_of(c, event), "appears not to match") || (!say_so.empty() && say_so.back() == r))
+      if (!contains(c.text_of(event), "appears not to match") || (!say_so.empty() && say_so.back() == r))
         continue;
       say_so.push_back(r);
       if (first == kNone) first = event;
@@ -129,9 +120,7 @@ Verdict rule_ddp_construction(const Case& c) {
       "DDP's construction: the parameters of " + rank_list(say_so) + " have other shapes than rank 0's.";
   const std::size_t others = static_cast<std::size_t>(c.survey.world()) - say_so.size();
   if (say_so.size() == others) {
-    std::vector<int> all(static_cast<std::size_t>(c.survey.world()));
-    for (int r = 0; r < c.survey.world(); ++r) all[static_cast<std::size_t>(r)] = r;
-    return undecided(c, DiagnosisKind::ShapeMismatch, all, first, what,
+    return undecided(c, DiagnosisKind::ShapeMismatch, c.all_ranks(), first, what,
                      "as many ranks stand on the other side, so the shapes do not decide who is wrong");
   }
   const std::vector<int> odd = say_so.size() < others ? say_so : std::vector<int>{0};
@@ -149,7 +138,7 @@ Verdict nan_of_many(const Case& c, const std::vector<int>& ended, std::uint32_t 
   for (const int r : ended) {
     const RankSurvey& rank = c.survey.ranks[static_cast<std::size_t>(r)];
     const std::uint32_t error = own_error(c, rank);
-    if (rank.first_nan || (error != kNone && contains(text_of(c, error), "found NaN"))) raised.push_back(r);
+    if (rank.first_nan || (error != kNone && contains(c.text_of(error), "found NaN"))) raised.push_back(r);
   }
   const bool from_a_result = result_was_bad_before(c, c.trace.events()[event].t);
   if (raised.size() < 2 && !from_a_result) return std::nullopt;
@@ -182,7 +171,7 @@ Verdict rule_rank_ended_by_itself(const Case& c) {
   const std::uint32_t error = own_error(c, rank);
   const std::uint32_t event = error == kNone ? rank.end->event : error;
 
-  const bool says_nan = error != kNone && contains(text_of(c, error), "found NaN");
+  const bool says_nan = error != kNone && contains(c.text_of(error), "found NaN");
   if (rank.first_nan || says_nan) {  // the chain NaN -> raise -> absent
     if (Verdict shared = nan_of_many(c, ended, event)) return shared;
     Diagnosis d = blame_rank(

@@ -7,10 +7,6 @@
 namespace ringside::sim {
 namespace {
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 /// NVIDIA's Xid numbers by what failed. 13, 31 and 43 are mostly the program's own fault and 45 is a
 /// consequence: no verdict.
 DiagnosisKind kind_of_xid(int xid) {
@@ -93,13 +89,12 @@ Verdict rule_kernel_says_hardware(const Case& c) {
     best = event;
     best_xid = xid;
   };
-  for (const std::uint32_t event : c.survey.kernel_lines)
-    consider(event, xid_in(c.trace.string(c.trace.events()[event].text.text)));
+  for (const std::uint32_t event : c.survey.kernel_lines) consider(event, xid_in(c.text_of(event)));
   for (const RankSurvey& rank : c.survey.ranks)
     if (rank.xid) consider(*rank.xid, static_cast<int>(c.trace.events()[*rank.xid].device.xid));
   std::uint32_t pcie = kNone;
   for (const std::uint32_t event : c.survey.kernel_lines)
-    if (pcie == kNone && is_pcie_line(c.trace.string(c.trace.events()[event].text.text))) pcie = event;
+    if (pcie == kNone && is_pcie_line(c.text_of(event))) pcie = event;
   if (best == kNone && pcie == kNone) return std::nullopt;
 
   const std::uint32_t event = best == kNone ? pcie : best;

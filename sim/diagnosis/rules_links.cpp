@@ -26,10 +26,6 @@ std::string link_name(int from, int to) {
   return rank_name(from) + " to " + rank_name(to);
 }
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 /// The host after `before` in an error text: "… from peer n1 with status=…" gives "n1".
 std::string host_after(std::string_view text, std::string_view before) {
   const std::size_t at = text.find(before);
@@ -56,7 +52,7 @@ Verdict rule_nic_gave_up(const Case& c) {
   std::uint32_t first = kNone;
   for (const RankSurvey& rank : c.survey.ranks)
     for (const std::uint32_t event : rank.errors) {
-      const std::string& text = c.trace.string(c.trace.events()[event].text.text);
+      const std::string& text = c.text_of(event);
       const bool gave_up =
           contains(text, "IBV_WC_RETRY_EXC_ERR") || contains(text, "transport retry counter");
       if (gave_up && (first == kNone || c.trace.events()[event].t < c.trace.events()[first].t)) first = event;
@@ -83,13 +79,6 @@ constexpr std::uint32_t kLeastBytes = 64 * 1024;
 // Above this ratio to its like nothing ordinary explains the difference; in virtual time a link's own past is
 // exact.
 constexpr std::int64_t kSlowPercent = 300, kPastPercent = 130;
-
-std::int64_t median(std::vector<std::int64_t> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// One link in one collective, for chunks of one size. A late receiver makes some transfers of a good link
 /// look long; the shortest one is the link's own.
@@ -316,9 +305,7 @@ Verdict slow_link_by_finish_times(const Case& c, const Held& held) {
                    what + "; the ranks finish one after the other from " + rank_name(to) + " on: the link " +
                        link_name(from, to) + " is slow.");
   } else {
-    std::vector<int> all(static_cast<std::size_t>(c.survey.world()));
-    for (int r = 0; r < c.survey.world(); ++r) all[static_cast<std::size_t>(r)] = r;
-    d = undecided(c, DiagnosisKind::LinkSlow, all, slow.event, what + ": a link is slow.",
+    d = undecided(c, DiagnosisKind::LinkSlow, c.all_ranks(), slow.event, what + ": a link is slow.",
                   "all ranks come and go together; without ring steps the trace does not show which link");
   }
   d.first_cause.seq = info.seq;
@@ -352,9 +339,7 @@ Diagnosis silence_verdict(const Case& c, const Span& span, std::int64_t silent,
         "Nothing moved from " + link_name(edge->from, edge->to) + " for " + format_duration(silent) + " in " +
             where + ", then it went on: the link was down for a while.");
   } else {
-    std::vector<int> all(static_cast<std::size_t>(c.survey.world()));
-    for (int r = 0; r < c.survey.world(); ++r) all[static_cast<std::size_t>(r)] = r;
-    d = undecided(c, DiagnosisKind::LinkDown, all, span.event,
+    d = undecided(c, DiagnosisKind::LinkDown, c.all_ranks(), span.event,
                   "All ranks were inside " + where + " for " + format_duration(silent) + ", then it went on.",
                   "every rank had called; without ring steps the trace does not show which link was silent");
   }

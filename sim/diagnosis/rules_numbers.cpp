@@ -228,12 +228,6 @@ struct Brought {
 };
 using BroughtBy = std::vector<std::vector<Brought>>;  // per rank
 
-double magnitude(const Sample& sample) {
-  const auto size = [](double x) { return x < 0 ? -x : x; };
-  const double low = size(to_double(sample.min)), high = size(to_double(sample.max));
-  return low > high ? low : high;
-}
-
 BroughtBy brought_by(const Case& c) {
   BroughtBy out(static_cast<std::size_t>(c.survey.world()));
   std::vector<std::int32_t> step(out.size(), 1);

@@ -163,11 +163,6 @@ class Checker {
     return change(b, after, "made NaN or infinity of two finite chunks");
   }
 
-  static double magnitude(const Sample& sample) {
-    const double low = to_double(sample.min), high = to_double(sample.max);
-    return std::max(low < 0 ? -low : low, high < 0 ? -high : high);
-  }
-
   std::optional<Changed> check_reduction(const RankNumbers& rank, const Event& e, const Sample& after,
                                          const CollectiveInfo& info) const {
     const RankNumbers& sender = ranks_[static_cast<std::size_t>(e.ring.peer)];
@@ -200,9 +195,7 @@ class Checker {
   std::vector<RankNumbers> ranks_;
 };
 
-}  // namespace
-
-Verdict rule_number_changed(const Case& c) {
+Verdict judge_numbers(const Case& c) {
   const auto found = Checker(c).run();
   if (!found) return std::nullopt;
   const Event& e = c.trace.events()[found->event];
@@ -215,6 +208,13 @@ Verdict rule_number_changed(const Case& c) {
   d.first_cause.step = info.step;
   d.first_cause.seq = info.seq;
   return d;
+}
+
+}  // namespace
+
+Verdict rule_number_changed(const Case& c) {
+  if (!c.number_changed) c.number_changed = judge_numbers(c);
+  return *c.number_changed;
 }
 
 }  // namespace ringside::sim

@@ -6,13 +6,6 @@
 namespace ringside::sim {
 namespace {
 
-std::int64_t median(std::vector<std::int64_t> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // Above this ratio to the median nothing ordinary explains the difference (jitter is a few per cent).
 constexpr std::int64_t kStragglerPercent = 130;
 // A machine shared with others may hold a process up for some tens of milliseconds.
