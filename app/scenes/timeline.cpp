@@ -11,10 +11,12 @@ namespace {
 bool add_ring_steps(const SceneContext& ctx, std::uint32_t coll, Timeline& out) {
   const sim::CollectiveInfo& info = ctx.trace.collective(coll);
   if (info.steps == 0) return false;
+  const auto ends = sim::ring_step_times(ctx.trace);
   std::int64_t begin = out.from, phase_begin = out.from;
   for (std::uint32_t step = 1; step <= info.steps; ++step) {
-    const std::int64_t end = sim::ring_step_end(ctx.trace, coll, step);
-    if (end < 0) return false;
+    const auto found = ends.find({coll, step});
+    if (found == ends.end()) return false;
+    const std::int64_t end = found->second;
     const bool phase_ends = step == info.reduce_steps || step == info.steps;
     if (!phase_ends) out.ticks.push_back(end);
     out.labels.push_back({(begin + end) / 2, std::to_string(step)});

@@ -12,14 +12,12 @@
 namespace ringside::app {
 namespace {
 
-std::vector<std::int64_t> ring_step_ends(const sim::Trace& trace) {
+/// Moments that two traces of nearly the same job have in common: its ring steps' ends, and its own.
+std::vector<std::int64_t> landmarks(const sim::Trace& trace) {
   std::vector<std::int64_t> ends;
-  for (std::uint32_t coll = 0; coll < trace.collective_count(); ++coll)
-    for (std::uint32_t step = 1; step <= trace.collective(coll).steps; ++step) {
-      const std::int64_t end = sim::ring_step_end(trace, coll, step);
-      if (end >= 0) ends.push_back(end);
-    }
-  std::stable_sort(ends.begin(), ends.end());
+  for (const auto& [ring_step, end] : sim::ring_step_times(trace)) ends.push_back(end);
+  ends.push_back(trace.end_time());
+  std::sort(ends.begin(), ends.end());
   return ends;
 }
 
@@ -28,20 +26,15 @@ std::vector<std::int64_t> ring_step_ends(const sim::Trace& trace) {
 std::int64_t same_place(const sim::Trace& from, std::int64_t t, const sim::Trace& to) {
   if (t <= 0) return 0;
   if (t >= from.end_time()) return to.end_time();
-  const auto old_ends = ring_step_ends(from), new_ends = ring_step_ends(to);
-  const auto whole = [&] {
-    return static_cast<std::int64_t>(static_cast<double>(t) / static_cast<double>(from.end_time()) *
-                                     static_cast<double>(to.end_time()));
-  };
-  if (old_ends.empty() || new_ends.empty()) return whole();
-  const auto passed =
-      static_cast<std::size_t>(std::upper_bound(old_ends.begin(), old_ends.end(), t) - old_ends.begin());
-  if (passed >= old_ends.size()) return to.end_time();
-  if (passed >= new_ends.size()) return new_ends.back();
-  const std::int64_t a = passed == 0 ? 0 : old_ends[passed - 1], b = old_ends[passed];
-  const std::int64_t c = passed == 0 ? 0 : new_ends[passed - 1], d = new_ends[passed];
-  const double share = b > a ? static_cast<double>(t - a) / static_cast<double>(b - a) : 0.0;
-  return c + static_cast<std::int64_t>(share * static_cast<double>(d - c));
+  const auto was = landmarks(from), is = landmarks(to);
+  const auto passed = static_cast<std::size_t>(std::upper_bound(was.begin(), was.end(), t) - was.begin());
+  // With rings in one of them only there is nothing to go by but the share of the whole.
+  const bool comparable = (was.size() > 1) == (is.size() > 1);
+  const std::size_t last = is.size() - 1, at = comparable ? std::min(passed, last) : last;
+  if (comparable && passed > last) return is.back();
+  const std::int64_t a = comparable && passed > 0 ? was[passed - 1] : 0, b = comparable ? was[passed] : was.back();
+  const std::int64_t c = comparable && at > 0 ? is[at - 1] : 0, d = is[at];
+  return c + static_cast<std::int64_t>(static_cast<__int128>(t - a) * (d - c) / std::max<std::int64_t>(1, b - a));
 }
 
 double simulation_cost(const sim::Scenario& scenario) {

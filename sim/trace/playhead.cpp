@@ -27,16 +27,10 @@ bool is_boundary(const Event& e, StepUnit unit) {
 /// The end of every ring step of every collective, and of every "divide" phase: where the ring scene's arrow
 /// keys stop.
 std::set<std::int64_t> ring_step_ends(const Trace& trace) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> last;
   std::set<std::int64_t> ends;
-  for (const Event& e : trace.events()) {
-    if (e.type == EventType::RingStepEnd) {
-      std::int64_t& t = last[{e.ring.coll, e.ring.step}];
-      t = std::max(t, e.t);
-    }
+  for (const Event& e : trace.events())
     if (e.type == EventType::PhaseEnd && e.phase.phase == Phase::Divide) ends.insert(e.t);
-  }
-  for (const auto& [key, t] : last) ends.insert(t);
+  for (const auto& [key, t] : ring_step_times(trace)) ends.insert(t);
   return ends;
 }
 
@@ -81,6 +75,16 @@ std::int64_t previous_time(const Trace& trace, StepUnit unit, std::int64_t t) {
     if (is_boundary(trace.events()[*at], unit)) return trace.events()[*at].t;
   }
   return 0;
+}
+
+std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> ring_step_times(const Trace& trace) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> out;
+  for (const Event& e : trace.events()) {
+    if (e.type != EventType::RingStepEnd) continue;
+    std::int64_t& t = out[{e.ring.coll, e.ring.step}];
+    t = std::max(t, e.t);
+  }
+  return out;
 }
 
 std::int64_t ring_step_end(const Trace& trace, std::uint32_t coll, std::uint32_t ring_step) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "sim/trace/trace.hpp"
 
@@ -29,6 +31,10 @@ struct Playhead {
 /// step boundaries are the times when the last transfer of a ring step is done.
 std::int64_t next_time(const Trace& trace, StepUnit unit, std::int64_t t);
 std::int64_t previous_time(const Trace& trace, StepUnit unit, std::int64_t t);
+
+/// When each ring step of each collective is complete, by (coll, ring step from 1): the latest of its
+/// transfers. One pass over the trace.
+std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> ring_step_times(const Trace& trace);
 
 /// The time when ring step s (from 1) of a collective is complete; -1 if it never is.
 std::int64_t ring_step_end(const Trace& trace, std::uint32_t coll, std::uint32_t ring_step);

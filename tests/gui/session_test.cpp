@@ -48,6 +48,21 @@ TEST(Session, KeepsThePlaceWhenTheWorldChangesItsSpeed) {
   EXPECT_LT(session.playhead().t, sim::ring_step_end(after, 0, 3));
 }
 
+TEST(Session, APlaceIsTheSameInAJobOfManyCollectives) {
+  Session session;
+  ASSERT_TRUE(session.open_file(scenario_path("training-step.toml")));
+  session.finish_simulation();
+  const sim::Trace& trace = session.trace();
+  ASSERT_GT(trace.collective_count(), 10u);
+  for (int i = 0; i <= 50; ++i) {
+    const std::int64_t t = trace.end_time() / 50 * i;
+    EXPECT_EQ(same_place(trace, t, trace), t);
+  }
+  const auto times = sim::ring_step_times(trace);
+  for (std::uint32_t step = 1; step <= trace.collective(3).steps; ++step)
+    EXPECT_EQ(times.at({3, step}), sim::ring_step_end(trace, 3, step));
+}
+
 TEST(Session, EditsOfOneDragAreOneUndo) {
   Session session;
   ASSERT_TRUE(session.open_file(scenario_path("four-gpus.toml")));
