@@ -40,12 +40,14 @@ BreakGroup group_of(FaultKind kind) {
   }
 }
 
-/// Another shape that a person might really have: half of every extent, or one more row.
-sim::Shape other_shape(sim::Shape shape) {
+/// Another shape that a person might really have: half of every extent, or one more row. At least `least`
+/// elements, if the shape itself has as many.
+sim::Shape other_shape(sim::Shape shape, std::int64_t least) {
   const bool halves = !shape.extents.empty() &&
                       std::all_of(shape.extents.begin(), shape.extents.end(),
                                   [](std::int64_t extent) { return extent > 1 && extent % 2 == 0; });
-  if (halves) {
+  const std::int64_t halved = shape.count() >> shape.rank();
+  if (halves && halved >= least) {
     for (std::int64_t& extent : shape.extents) extent /= 2;
   } else if (shape.extents.empty()) {
     shape.extents = {2};
@@ -63,7 +65,7 @@ void fill_in(Fault& fault, const sim::Scenario& scenario) {
       fault.factor_ppm = 500'000;
       break;
     case FaultKind::Shape:
-      fault.shape = other_shape(scenario.tensor.shape);
+      fault.shape = other_shape(scenario.tensor.shape, scenario.training.buckets);
       break;
     case FaultKind::DType:
       fault.dtype = dtype == sim::DType::Float16 ? sim::DType::Float32 : sim::DType::Float16;

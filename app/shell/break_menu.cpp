@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <utility>
 
 #include "app/draw/parts.hpp"
+#include "app/scenes/tensor_model.hpp"
 #include "app/text/layout.hpp"
 #include "sim/base/text.hpp"
 
@@ -41,19 +42,14 @@ bool asks(sim::FaultKind kind) {
   return (sim::rule_of(kind).allowed & kAsked) != 0;
 }
 
-std::optional<sim::Shape> read_shape(std::string_view text) {
-  sim::Shape shape;
-  while (!text.empty()) {
-    const std::size_t digit = text.find_first_of("0123456789");
-    if (digit == std::string_view::npos) break;
-    text.remove_prefix(digit);
-    std::int64_t extent = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), extent);
-    if (read.ec != std::errc{} || extent < 1 || shape.extents.size() >= 8) return std::nullopt;
-    shape.extents.push_back(extent);
-    text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
-  }
-  if (shape.extents.empty() || shape.count() > (std::int64_t{1} << 30)) return std::nullopt;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 30;
+
+/// A shape as it is typed, of at most 2^30 elements and of at least one for each of the job's buckets.
+sim::Result<sim::Shape> read_shape(std::string_view text, std::int64_t least) {
+  auto extents = parse_shape_text(text);
+  auto shape = extents ? sim::checked_shape(std::move(*extents)) : sim::Result<sim::Shape>(extents.error());
+  if (shape && (shape->count() < least || shape->count() > kMostElements))
+    return sim::Error{.what = "too few or too many elements"};
   return shape;
 }
 
@@ -103,6 +99,7 @@ void BreakMenu::open(Session& session, Ui& ui, const Selection& target, Vec2 at)
   nodes_ = scenario.cluster.nodes;
   dtype_ = scenario.tensor.dtype;
   count_ = scenario.tensor.shape.count();
+  buckets_ = scenario.training.buckets;
   may_step_ = world_ > 1;
   session.playhead().mode = sim::PlayMode::Paused;
   choices_ = session.break_choices(target_);
@@ -257,11 +254,11 @@ void BreakMenu::draw_details(View& view, Rect box) {
   if (allowed & sim::kFieldShape) {
     c.text({box.x + kPad + 8, y + 18}, tr("break.shape"), {.size = 14, .color = t.t2});
     if (view.ui.text_field("break.shape", {box.right() - kPad - 8 - 200, y, 200, 36}, shape_text_)) {
-      const auto shape = read_shape(shape_text_);
+      auto shape = read_shape(shape_text_, buckets_);
       bad_shape_ = !shape;
       if (shape) {
-        fault.shape = shape;
-        shape_text_ = shape->text();
+        fault.shape = std::move(*shape);
+        shape_text_ = fault.shape->text();
       }
     }
     y += 52;
@@ -299,7 +296,7 @@ void BreakMenu::draw_details(View& view, Rect box) {
   }
   const float by = box.bottom() - 52;
   if (bad_shape_)
-    c.text({box.x + kPad + 8, by - 12}, tr("break.bad_shape"), {.size = 13, .color = t.stall_text});
+    c.text({box.x + kPad + 8, by - 12}, tr("break.bad_shape", {std::to_string(buckets_)}), {.size = 13, .color = t.stall_text});
   if (view.ui.button("break.go", {box.x + kPad + 8, by, 200, 40}, tr("break.go"),
                      {.primary = true, .icon = Glyph::Bolt, .enabled = !bad_shape_}))
     inject(view, fault);

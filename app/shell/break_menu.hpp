@@ -34,6 +34,7 @@ class BreakMenu {
   int world_ = 0, nodes_ = 0;
   sim::DType dtype_ = sim::DType::Float32;
   std::int64_t count_ = 1;
+  int buckets_ = 1;        // a shape has at least one element for each
   bool may_step_ = false;  // the target is a rank or a link, so its neighbours can be reached
   int page_ = -1;          // index of the choice that asks for more; -1 = the list
   std::string shape_text_;

@@ -205,6 +205,9 @@ std::optional<FaultProblem> check_sense(const Fault& fault, const Scenario& scen
     case FaultKind::Shape:
       if (fault.shape && *fault.shape == scenario.tensor.shape)
         return problem("shape", "the fault's shape is the shape that every rank has", "another shape");
+      if (fault.shape && fault.shape->count() < scenario.training.buckets)
+        return problem("shape", "fewer elements than there are buckets (training.buckets)",
+                       numbered("at least", scenario.training.buckets));
       break;
     case FaultKind::DType:
       if (fault.dtype && *fault.dtype == scenario.tensor.dtype)

@@ -137,6 +137,7 @@ constexpr Bad kBadFaults[] = {
     {"duration_zero", kFault, "kind = \"slow\"\nrank = 0\nduration = \"0ms\"\n", 8, 12, "above 0ns"},
     {"time_and_step", kFault, "kind = \"crash\"\nrank = 0\nstep = 2\ntime = \"1s\"\n", 9, 8, "not both"},
     {"same_shape", kFault, "kind = \"shape\"\nrank = 0\nshape = [8]\n", 8, 9, "every rank has"},
+    {"shape_buckets", "[tensor]\nshape = [8]\n[training]\nbuckets = 4\n[[fault]]\n", "kind = \"shape\"\nrank = 0\nshape = [3]\n", 8, 9, "fewer elements than there are buckets|at least 4"},
     {"same_op", kFault, "kind = \"op\"\nrank = 0\nop = \"avg\"\n", 8, 6, "every rank has"},
     {"phase", kFault, "kind = \"nan\"\nrank = 0\nat = \"sideways\"\n", 8, 6, "forward, loss, backward"},
     {"twice", kFault, "kind = \"crash\"\nrank = 0\n[[fault]]\nkind = \"crash\"\nrank = 0\n", 8, 1, "given twice|line 5"},
