@@ -1,7 +1,5 @@
 #include "app/app.hpp"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include "app/imgui_compat.hpp"
 #include "app/session/files.hpp"
 #include "sim/base/text.hpp"
+#include "sim/base/toml.hpp"
 
 namespace ringside::app {
 namespace {
@@ -18,12 +17,9 @@ constexpr double kForever = 1e9;
 /// The title of a scenario file, without checking the rest of it.
 std::string title_of(const std::string& path) {
   const auto text = read_file(path, 1 << 20);
-  if (!text) return {};
-  try {
-    return toml::parse(*text)["title"].value_or(file_stem(path));
-  } catch (const toml::parse_error&) {
-    return file_stem(path);
-  }
+  if (!text) return file_stem(path);
+  const auto table = sim::parse_toml(*text, path);
+  return table ? (*table)["title"].value_or(file_stem(path)) : file_stem(path);
 }
 
 constexpr std::size_t kMostPresetBytes = std::size_t{16} << 20;

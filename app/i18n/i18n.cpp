@@ -1,7 +1,5 @@
 #include "app/i18n/i18n.hpp"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "app/text/utf8.hpp"
+#include "sim/base/toml.hpp"
 
 namespace ringside::app {
 namespace {
@@ -78,16 +77,11 @@ std::string_view to_word(Lang lang) {
 }
 
 sim::Result<TextTable> parse_language(std::string_view toml_text, std::string_view file) {
-  try {
-    TextTable out;
-    flatten(toml::parse(toml_text, file), "", out);
-    return out;
-  } catch (const toml::parse_error& e) {
-    return sim::Error{.what = std::string(e.description()),
-                      .file = std::string(file),
-                      .line = static_cast<int>(e.source().begin.line),
-                      .column = static_cast<int>(e.source().begin.column)};
-  }
+  const auto parsed = sim::parse_toml(toml_text, file);
+  if (!parsed) return parsed.error();
+  TextTable out;
+  flatten(*parsed, "", out);
+  return out;
 }
 
 namespace {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <utility>
+
+#include "backend/files.hpp"
 
 namespace ringside::app {
 namespace fs = std::filesystem;
@@ -25,47 +27,22 @@ fs::path executable_folder() {
 }  // namespace
 
 sim::Result<std::string> read_file(const std::string& path, std::size_t most) {
-  std::error_code error;
-  if (!fs::exists(path, error)) return sim::Error{.what = "there is no such file", .file = path};
-  if (!fs::is_regular_file(path, error))
-    return sim::Error{.what = "this is not a regular file", .file = path};
-  const std::uintmax_t size = fs::file_size(path, error);
-  if (error) return sim::Error{.what = "the file cannot be read", .file = path};
-  if (size > most)
-    return sim::Error{
-        .what = "the file is too large", .file = path, .legal = "at most " + std::to_string(most) + " bytes"};
-  std::string text(static_cast<std::size_t>(size), '\0');
-  std::ifstream in(path, std::ios::binary);
-  if (!in.read(text.data(), static_cast<std::streamsize>(size)) && size > 0)
-    return sim::Error{.what = "the file cannot be read", .file = path};
-  return text;
+  return backend::read_file(path, static_cast<std::int64_t>(most));
 }
 
 sim::Status write_file(const std::string& path, std::string_view text) {
-  std::error_code error;
+  std::error_code error;  // if it cannot be made, writing says why
   fs::create_directories(fs::path(path).parent_path(), error);
-  const std::string temporary = path + ".new";
-  {
-    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-    out.write(text.data(), static_cast<std::streamsize>(text.size()));
-    if (!out.flush()) return sim::Error{.what = "the file cannot be written", .file = path};
-  }
-  fs::rename(temporary, path, error);
-  if (error) return sim::Error{.what = "the file cannot be written", .file = path};
-  return sim::ok();
+  return backend::write_file(path, text);
 }
 
 sim::FileLoader folder_loader(const std::string& scenario_path) {
-  const fs::path folder = fs::path(scenario_path).parent_path();
-  return [folder](std::string_view name) -> sim::Result<std::string> {
-    std::error_code error;
-    const fs::path root = fs::weakly_canonical(folder.empty() ? fs::path(".") : folder, error);
-    const fs::path wanted = fs::weakly_canonical(root / fs::path(std::string(name)), error);
-    const auto [end, unused] = std::mismatch(root.begin(), root.end(), wanted.begin(), wanted.end());
-    if (end != root.end())
-      return sim::Error{.what = "\"" + std::string(name) + "\" is outside the scenario's folder",
-                        .legal = "paths below " + root.string()};
-    return read_file(wanted.string());
+  return [load = backend::scenario_loader(scenario_path, false)](std::string_view name) {
+    auto bytes = load(name);
+    if (bytes) return bytes;
+    sim::Error error = bytes.error();
+    error.hint.clear();  // it names an option of the command line
+    return sim::Result<std::string>(std::move(error));
   };
 }
 

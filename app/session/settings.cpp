@@ -1,12 +1,11 @@
 #include "app/session/settings.hpp"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <sstream>
 
 #include "app/lesson/progress.hpp"
 #include "app/session/files.hpp"
+#include "sim/base/toml.hpp"
 
 namespace ringside::app {
 
@@ -32,24 +31,23 @@ std::string recent_file() {
 Settings parse_settings(std::string_view text) {
   Settings out;
   out.lang = language_of_environment();
-  try {
-    const toml::table table = toml::parse(text);
-    if (const auto lang = table["lang"].value<std::string>()) {
-      if (*lang == "en") out.lang = Lang::En;
-      if (*lang == "ko") out.lang = Lang::Ko;
-    }
-    if (const auto theme = table["theme"].value<std::string>())
-      out.theme = *theme == "light" ? ThemeChoice::Light : ThemeChoice::Dark;
-    if (const auto scale = table["scale"].value<double>())
-      out.user_scale = std::clamp(static_cast<float>(*scale), kLeastUserScale, kMostUserScale);
-    out.reduced_motion = table["reduced_motion"].value_or(false);
-    out.inspector_folded = table["inspector_folded"].value_or(false);
-    out.window_width = std::clamp(table["window_width"].value_or(out.window_width), 640, 16'000);
-    out.window_height = std::clamp(table["window_height"].value_or(out.window_height), 360, 16'000);
-    read_recent(table, out);
-  } catch (const toml::parse_error&) {
-    // A broken settings file is disposable: it is written anew when something changes.
+  // A broken settings file is disposable: it is written anew when something changes.
+  const auto parsed = sim::parse_toml(text, "settings.toml");
+  if (!parsed) return out;
+  const toml::table& table = *parsed;
+  if (const auto lang = table["lang"].value<std::string>()) {
+    if (*lang == "en") out.lang = Lang::En;
+    if (*lang == "ko") out.lang = Lang::Ko;
   }
+  if (const auto theme = table["theme"].value<std::string>())
+    out.theme = *theme == "light" ? ThemeChoice::Light : ThemeChoice::Dark;
+  if (const auto scale = table["scale"].value<double>())
+    out.user_scale = std::clamp(static_cast<float>(*scale), kLeastUserScale, kMostUserScale);
+  out.reduced_motion = table["reduced_motion"].value_or(false);
+  out.inspector_folded = table["inspector_folded"].value_or(false);
+  out.window_width = std::clamp(table["window_width"].value_or(out.window_width), 640, 16'000);
+  out.window_height = std::clamp(table["window_height"].value_or(out.window_height), 360, 16'000);
+  read_recent(table, out);
   return out;
 }
 
@@ -67,11 +65,8 @@ std::string to_toml(const Settings& settings) {
 }
 
 void parse_recent(std::string_view text, Settings& settings) {
-  try {
-    read_recent(toml::parse(text), settings);
-  } catch (const toml::parse_error&) {
-    // A broken list is disposable too.
-  }
+  // A broken list is disposable too.
+  if (const auto parsed = sim::parse_toml(text, "recent.toml")) read_recent(*parsed, settings);
 }
 
 std::string recent_toml(const Settings& settings) {
