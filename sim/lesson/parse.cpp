@@ -184,7 +184,23 @@ constexpr std::array<std::string_view, 20> kOwnPlaces{
     "nccl",       "detail",      "gloo",  "mpi",   "all",       "half", "absent",              // same-shape
     "other_count", "tail",       "same_count", "same_width", "other_width", "op", "order", "skip", "construction"};
 
+/// The duel's: "source:model,preset:dgx-h100,nodes:2,bytes:65536,sides:Ring+Tree"; the scene judges the values.
+bool is_duel_place(std::string_view at) {
+  constexpr std::array<std::string_view, 8> kKeys{"source", "preset", "nodes", "bytes", "sides", "clock", "x", "y"};
+  while (true) {
+    const std::size_t comma = at.find(',');
+    const std::string_view part = at.substr(0, comma);
+    const std::size_t colon = part.find(':');
+    if (colon == std::string_view::npos || colon + 1 == part.size() ||
+        std::find(kKeys.begin(), kKeys.end(), part.substr(0, colon)) == kKeys.end())
+      return false;
+    if (comma == std::string_view::npos) return true;
+    at.remove_prefix(comma + 1);
+  }
+}
+
 bool is_own_place(std::string_view at) {
+  if (is_duel_place(at)) return true;
   while (true) {
     const std::size_t plus = at.find('+');
     const std::string_view word = at.substr(0, plus);
@@ -202,7 +218,7 @@ void check_place(Reader& reader, const toml::table& table, const std::string& at
   reader.fail(*table.get("at"), "not a place", at,
               "start, end, ring:N, step:N, event:N, a duration such as 30ms; tensor scene: rung:N, shape:2x3, flat, pictures, "
               "model, linear; same-shape scene: part:N, all, half, absent, or a row and a library such as "
-              "other_count+nccl");
+              "other_count+nccl; duel: source:model,preset:dgx-h100,nodes:2,bytes:65536,sides:Ring+Tree");
 }
 
 constexpr std::array<std::string_view, 16> kHighlights{
