@@ -1,4 +1,7 @@
 // The training-step scene: what N GPUs do in one step of training, with the real numbers of a small network.
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <map>
 #include <memory>
 
@@ -93,6 +96,22 @@ class StepScene final : public Scene {
   std::vector<Rect> places(std::string_view what) const override {
     const auto found = places_.find(what);
     return found != places_.end() ? std::vector<Rect>{found->second} : std::vector<Rect>{};
+  }
+
+  /// "number 1534": the panel on view and the chosen number, -1 if none was.
+  std::string view_state() const override {
+    constexpr std::array kModes{"time", "number", "proof"};
+    return kModes[static_cast<std::size_t>(state_.mode)] + (" " + std::to_string(state_.element));
+  }
+  void set_view_state(std::string_view state) override {
+    const std::size_t space = std::min(state.find(' '), state.size());
+    const std::string_view mode = state.substr(0, space), number = state.substr(std::min(space + 1, state.size()));
+    if (mode == "time") state_.mode = step::Mode::Time;
+    if (mode == "number") state_.mode = step::Mode::Number;
+    if (mode == "proof") state_.mode = step::Mode::Proof;
+    std::int64_t element = -1;
+    const auto read = std::from_chars(number.data(), number.data() + number.size(), element);
+    if (read.ec == std::errc{} && element >= -1) state_.element = element;
   }
 
   std::string caption(const SceneContext& ctx) const override {

@@ -94,6 +94,16 @@ void draw_track(Canvas& c, const Timeline& line, const TimelineTrack& track, std
   c.fill({{head - 6, track.y - 9}, {head + 6, track.y - 9}, {head, track.y - 1}}, t.accent);
 }
 
+/// What the clock's unit follows: the end of the stretch that holds t. Microseconds before a wait of minutes
+/// would else read "0:00".
+std::int64_t clock_scale(const TimeAxis& axis, std::int64_t t, std::int64_t end_time) {
+  for (const TimeAxis::Cut& cut : axis.cuts()) {
+    if (t <= cut.from) return cut.from;
+    if (t < cut.to) return cut.to;
+  }
+  return end_time;
+}
+
 }  // namespace
 
 void Shell::draw_transport(View& view, const Session& session, const Scene& scene) {
@@ -129,7 +139,7 @@ void Shell::draw_transport(View& view, const Session& session, const Scene& scen
     view.emit(action::SeekEnd{});
   x += 44;
 
-  const std::string clock = format_clock(playhead.t, view.ctx.end_time);
+  const std::string clock = format_clock(playhead.t, clock_scale(session.axis(), playhead.t, view.ctx.end_time));
   c.text(
       {x, y - 11}, clock,
       {.size = size_that_fits(c.fonts(), clock, kClockWidth, {26, 22, 18}, Face::Bold), .face = Face::Bold});

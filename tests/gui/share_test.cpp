@@ -76,6 +76,29 @@ TEST(Moments, AFreshAppShowsTheSamePixels) {
   EXPECT_EQ(h.session().faults().size(), 1u);
 }
 
+TEST(Moments, TheChosenNumberOfATrainingStepTravelsAlong) {
+  std::string text;
+  {
+    Harness h;
+    h.open("training-step.toml");
+    h.session().scene_id = "step";
+    h.frames(2);
+    h.app->shell().scene("step").set_view_state("number 7");
+    h.frames(2);
+    const auto copied = h.app->moment_text();
+    ASSERT_TRUE(copied) << copied.error().message();
+    text = *copied;
+  }
+  Harness other;
+  ASSERT_TRUE(other.app->open_moment(text));
+  other.frames(2);
+  EXPECT_EQ(other.app->shell().scene("step").view_state(), "number 7");
+  for (const std::string_view nonsense : {"", "number", "number x", "proof -5", "7 number"})
+    other.app->shell().scene("step").set_view_state(nonsense);
+  other.frames(2);
+  EXPECT_EQ(other.app->shell().scene("step").view_state(), "proof 7") << "what is not understood stays as it was";
+}
+
 TEST(Moments, EveryKindOfFaultComesBackAsItWas) {
   auto scenario = sim::parse_scenario(
       "[cluster]\nnodes = 2\ngpus_per_node = 2\n[tensor]\nshape = [4, 4]\nvalues = {random = \"normal\"}\n"
