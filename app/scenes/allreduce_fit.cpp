@@ -105,19 +105,6 @@ CellContent range_of(const Numbers& n, Rect box, float largest, float smallest, 
   return out;
 }
 
-std::string op_text(sim::ReduceOp op) {
-  switch (op) {
-    case sim::ReduceOp::Prod:
-      return "×";
-    case sim::ReduceOp::Min:
-      return "min";
-    case sim::ReduceOp::Max:
-      return "max";
-    default:
-      return "+";
-  }
-}
-
 /// Sizes of a sum written in a row at a number size; w = total.
 float row_width(const SumBox& s, float size, const TextMeasurer& m, float (&widths)[3]) {
   float total = 0;
@@ -191,7 +178,7 @@ SumBox fit_sum(const RingView& view, const SumView& sum, Vec2 center, Vec2 room,
   out.texts[0] = text(sum.arrived, false);
   out.texts[1] = text(sum.own, true);
   out.texts[2] = text(sum.result, false);
-  out.op = op_text(view.info.op);
+  out.op = op_sign(view.info.op);
   out.segment_width =
       std::clamp(view.world <= 8 ? static_cast<float>(view.world) * 10.5f : 40.0f, 24.0f, largest * 1.8f);
   out.segment_height = largest > 30 ? 18.0f : largest > 22 ? 9.0f : 5.0f;

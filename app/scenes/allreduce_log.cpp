@@ -44,25 +44,14 @@ std::string first_number(const sim::Trace& trace, std::uint32_t sample, bool ope
 std::string own_number(const Column& k, const TransferRecord& r) {
   if (r.own != sim::kNone) return first_number(k.view.ctx.trace, r.own, true);
   const sim::Chunk& chunk = k.ring.info.chunks.chunks[r.chunk];
-  const std::uint32_t event = k.view.ctx.frame.ranks[static_cast<std::size_t>(r.dst)].tensor_event;
+  const sim::Frame& frame = k.view.ctx.frame;
+  const std::uint32_t event =
+      frame.ranks[static_cast<std::size_t>(r.dst)].tensor_of(frame.collective.coll);
   if (event == sim::kNone) return {};
   const std::uint32_t sample = k.view.ctx.trace.events()[event].tensor.sample;
   if (sample == sim::kNone) return {};
   const Numbers own = slice_of(k.view.ctx.trace.sample(sample), chunk.offset, 1);
   return own.complete() ? operand_text(own.values[0]) : std::string();
-}
-
-std::string op_word(sim::ReduceOp op) {
-  switch (op) {
-    case sim::ReduceOp::Prod:
-      return "×";
-    case sim::ReduceOp::Min:
-      return "min";
-    case sim::ReduceOp::Max:
-      return "max";
-    default:
-      return "+";
-  }
 }
 
 void log_row(Column& k, const TransferRecord& r) {
@@ -87,7 +76,7 @@ void log_row(Column& k, const TransferRecord& r) {
   const std::string dots = more ? " ..." : "";
   if (landed && r.reduces) {
     const std::string result = first_number(k.view.ctx.trace, r.after, false) + dots;
-    const std::string left = travels + " " + op_word(k.ring.info.op) + " " + own_number(k, r) + " =";
+    const std::string left = travels + " " + op_sign(k.ring.info.op) + " " + own_number(k, r) + " =";
     float size = 16;
     while (size > 13 && c.width(result, size, Face::Bold) + c.width(left, size - 1) + 8 > right - from)
       size -= .5f;
@@ -125,7 +114,7 @@ void log_row(Column& k, const TransferRecord& r) {
           : tr("allreduce.explain.log_open",
                {parts::rank_name(r.src), parts::rank_name(r.dst), chunk, time_text(r.start)});
   if (landed && r.reduces && r.after != sim::kNone)
-    sentence += " " + travels + " " + op_word(k.ring.info.op) + " " + own_number(k, r) + " = " +
+    sentence += " " + travels + " " + op_sign(k.ring.info.op) + " " + own_number(k, r) + " = " +
                 first_number(k.view.ctx.trace, r.after, false) + dots;
   k.view.ui.explain({k.x, y - kRow / 2, k.w, kRow}, sentence);
 }
@@ -225,7 +214,7 @@ void draw_way(Column& k) {
           const std::string before = i == 1 || landed(i - 2) || done
                                          ? first_number(k.view.ctx.trace, r.sample, false)
                                          : std::string("?");
-          text = before + " " + op_word(k.ring.info.op) + " " + own + " = " +
+          text = before + " " + op_sign(k.ring.info.op) + " " + own + " = " +
                  (done ? first_number(k.view.ctx.trace, r.after, false) : "?");
         }
         float size = r.reduces ? 16 : 15;

@@ -81,4 +81,17 @@ std::string operand_text(sim::Scalar value) {
   return text.starts_with('-') ? "(" + text + ")" : text;
 }
 
+std::string op_sign(sim::ReduceOp op) {
+  switch (op) {
+    case sim::ReduceOp::Prod:
+      return "×";
+    case sim::ReduceOp::Min:
+      return "min";
+    case sim::ReduceOp::Max:
+      return "max";
+    default:
+      return "+";
+  }
+}
+
 }  // namespace ringside::app

@@ -40,5 +40,7 @@ Numbers numbers_of(std::vector<sim::Scalar> values);
 std::string number_text(sim::Scalar value);
 /// As number_text, with brackets around a negative number: the right side of an operator.
 std::string operand_text(sim::Scalar value);
+/// Between two numbers: "+" (also of an average), "×", "min", "max".
+std::string op_sign(sim::ReduceOp op);
 
 }  // namespace ringside::app

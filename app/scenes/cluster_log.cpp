@@ -149,7 +149,6 @@ std::vector<LogRow> log_rows(const sim::Trace& trace, const ClusterStory& story,
   const std::size_t first = logs.size() > kLookBack ? logs.size() - kLookBack : 0;
   std::vector<LogRow> rows;
   std::map<std::uint64_t, std::size_t> open;  // shape -> row that like lines are folded into
-  std::map<std::size_t, std::set<Source>> sources;
   Source last_source;
   std::int64_t last_t = -1;
   std::size_t last_row = 0;
@@ -181,16 +180,12 @@ std::vector<LogRow> log_rows(const sim::Trace& trace, const ClusterStory& story,
     if (found != open.end() && e.t - trace.events()[rows[found->second].event].t <= kFoldNs) {
       LogRow& row = rows[found->second];
       ++row.count;
-      auto& who = sources[found->second];
-      who.insert(e.source());
-      row.sources = static_cast<int>(who.size());
       last_row = found->second;
       before = 0;
       continue;
     }
     open[shape] = last_row = rows.size();
-    sources[rows.size()].insert(e.source());
-    rows.push_back({logs[i], 1, 1, std::exchange(before, 0)});
+    rows.push_back({logs[i], 1, std::exchange(before, 0)});
   }
   if (rows.size() > most) rows.erase(rows.begin(), rows.end() - static_cast<std::ptrdiff_t>(most));
   return rows;

@@ -18,7 +18,6 @@ enum class LogFilter : std::uint8_t { Merged, Launcher, Kernel, Rank };
 struct LogRow {
   std::uint32_t event = 0;
   int count = 1;    // folded lines, this one included
-  int sources = 1;  // from so many different sources
   int more = 0;     // lines of the same message after it (a table, a traceback)
 };
 

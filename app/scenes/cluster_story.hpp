@@ -56,7 +56,6 @@ class ClusterStory {
   /// The last time <= t at which something went wrong (an end, an error, a timeout, NaN, a port, an Xid); -1
   /// = never.
   std::int64_t last_trouble(std::int64_t t) const;
-  std::int64_t first_trouble() const { return trouble_.empty() ? -1 : trouble_.front(); }
   /// The events of which last_trouble() speaks, in the order of time.
   std::span<const std::uint32_t> trouble_events() const { return trouble_events_; }
   /// Faults that were injected (events of type command): for comparing with the diagnosis afterwards only.

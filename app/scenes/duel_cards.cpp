@@ -7,6 +7,7 @@
 #include "app/i18n/i18n.hpp"
 #include "app/scenes/duel_figure.hpp"
 #include "app/text/layout.hpp"
+#include "sim/base/text.hpp"
 
 namespace ringside::app {
 namespace {
@@ -140,10 +141,10 @@ std::vector<Fact> facts_of(const DuelView& duel, const DuelSide& side) {
             {tr("duel.part.fill"), microseconds_text(side.parts.fill_us)},
             {tr("duel.part.bytes"), microseconds_text(side.parts.wire_us)}};
   std::vector<Fact> out{{tr("duel.fact.steps"), std::to_string(side.steps)},
-                        {tr("duel.fact.sent"), bytes_text(side.bytes_sent)},
+                        {tr("duel.fact.sent"), sim::format_bytes(side.bytes_sent)},
                         {tr("duel.fact.busiest"), parts::rank_name(side.busiest.from) + " - " +
                                                       parts::rank_name(side.busiest.to) + "  " +
-                                                      bytes_text(side.busiest.bytes)}};
+                                                      sim::format_bytes(side.busiest.bytes)}};
   if (side.has_numbers)
     out.push_back({tr("duel.fact.rounding"), side.differing == 0
                                                  ? tr("duel.fact.same_bits")

@@ -22,7 +22,7 @@ struct DuelState {
 /// What a person did; the scene changes its setup with it.
 struct DuelAnswer {
   std::optional<DuelSetup> setup;
-  bool race = false, paste = false, open_table = false, drop_table = false;
+  bool race = false;
 };
 
 /// The time that the bars show.

@@ -9,6 +9,7 @@
 #include "app/i18n/i18n.hpp"
 #include "app/scenes/duel_figure.hpp"
 #include "app/text/layout.hpp"
+#include "sim/base/text.hpp"
 
 namespace ringside::app {
 namespace {
@@ -42,7 +43,7 @@ std::string now_text(const DuelView& duel) {
   });
   const DuelSide &first = duel.sides[order[0]], &second = duel.sides[order[1]];
   const double ratio = second.time_us / first.time_us;
-  const std::string size = bytes_text(duel.setup.bytes);
+  const std::string size = sim::format_bytes(duel.setup.bytes);
   std::string out = ratio < 1 + kTie
                         ? tr("duel.now.tie", {size, side_name(duel, order[0]), side_name(duel, order[1])})
                         : tr("duel.now.faster",
@@ -115,7 +116,7 @@ void draw_machine(Column& k) {
     changed = true;
   }
   double log_size = std::log2(static_cast<double>(setup.bytes));
-  k.c.text({k.x + k.w, k.y + 6}, bytes_text(setup.bytes),
+  k.c.text({k.x + k.w, k.y + 6}, sim::format_bytes(setup.bytes),
            {.size = 14, .face = Face::Bold, .align = Align::Right});
   if (k.view.ui.slider("duel.size", {k.x + half + 10, k.y + 20, half, 36}, log_size, 10, 33,
                        {.explain = tr("duel.explain.size")})) {

@@ -33,21 +33,18 @@ void model_sides(DuelView& out, const sim::TimeModel& model, const sim::Preset& 
     out.problem = prediction.error();
     return;
   }
-  out.fitted = prediction->fitted;
   out.error_percent = prediction->error_percent;
   const sim::PredictedRow& choice = prediction->nccl_choice;
   out.nccl_choice =
       std::string(sim::to_word(choice.algorithm)) + ", " + std::string(sim::to_word(choice.protocol));
   const double factor = sim::bus_factor(sim::Collective::AllReduce, out.ranks);
   for (const std::string& word : out.setup.sides) {
-    DuelSide side{.word = word, .name = word};
+    DuelSide side{.word = word};
     if (const auto row = fastest_row(*prediction, word)) {
       side.time_us = row->time_us;
       side.protocol = sim::to_word(row->protocol);
-      side.channels = row->channels;
       side.hops = row->hops;
       side.parts = row->parts;
-      side.tuner_us = row->tuner_us;
       side.algbw_GBps = busbw_of(out.setup.bytes, row->time_us, 1);
       side.busbw_GBps = busbw_of(out.setup.bytes, row->time_us, factor);
     } else {
@@ -144,7 +141,7 @@ void scenario_sides(DuelView& out, const sim::Scenario& s) {
                         s.tensor.shape.count() * out.ranks <= kMostNumbers;
   Result first;
   for (const std::string& word : out.setup.sides) {
-    DuelSide side{.word = word, .name = word};
+    DuelSide side{.word = word};
     const sim::ScheduleRequest request = request_of(s, word, out.setup.nodes, out.setup.bytes);
     const auto time = scenario_time(s, word, out.setup.nodes, out.setup.bytes);
     if (!time) {
@@ -263,19 +260,6 @@ DuelView make_duel(const DuelSetup& setup, const sim::TimeModel& model, const si
         (out.fastest < 0 || out.sides[i].time_us < out.sides[static_cast<std::size_t>(out.fastest)].time_us))
       out.fastest = static_cast<int>(i);
   return out;
-}
-
-std::string bytes_text(std::int64_t bytes) {
-  static constexpr const char* kUnits[] = {" B", " KiB", " MiB", " GiB", " TiB"};
-  double value = static_cast<double>(bytes);
-  int unit = 0;
-  while (value >= 1024 && unit < 4) {
-    value /= 1024;
-    ++unit;
-  }
-  char text[32];
-  std::snprintf(text, sizeof text, value < 10 && value != std::floor(value) ? "%.1f" : "%.0f", value);
-  return text + std::string(kUnits[unit]);
 }
 
 std::string microseconds_text(double us) {

@@ -30,15 +30,14 @@ struct DuelSetup {
 inline constexpr std::size_t kMostSides = 4;
 
 struct DuelSide {
-  std::string word, name;
+  std::string word;
   bool available = true;
   std::string why_not = {};  // a text that says why it cannot run here
   double time_us = 0, algbw_GBps = 0, busbw_GBps = 0;
   // The model's.
   std::string protocol = {};
-  int channels = 0, hops = 0;
+  int hops = 0;
   sim::TimeParts parts = {};
-  double tuner_us = 0;
   // The schedule's.
   std::int64_t steps = 0, transfers = 0, bytes_sent = 0;  // of the rank that sends most
   sim::LinkLoad busiest = {};
@@ -73,7 +72,6 @@ struct DuelView {
   int fastest = -1;
   int ranks = 0;
   double least_x = 0, most_x = 0;
-  bool fitted = false;
   std::optional<double> error_percent;
   std::string nccl_choice;  // "Tree, LL128": what NCCL's own formula takes among all
   std::optional<sim::Error> problem;
@@ -87,8 +85,6 @@ std::vector<std::string> duel_choices(DuelSource source);
 /// problem).
 DuelView make_duel(const DuelSetup& setup, const sim::TimeModel& model, const sim::Scenario* scenario);
 
-/// "8 MiB", "1.5 GiB".
-std::string bytes_text(std::int64_t bytes);
 /// "163 μs", "1.24 ms".
 std::string microseconds_text(double us);
 

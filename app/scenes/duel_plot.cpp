@@ -8,6 +8,7 @@
 #include "app/i18n/i18n.hpp"
 #include "app/scenes/duel_figure.hpp"
 #include "app/text/layout.hpp"
+#include "sim/base/text.hpp"
 
 namespace ringside::app {
 namespace {
@@ -67,13 +68,13 @@ void set_range(Axes& a, const DuelView& duel, const DuelState& state) {
 }
 
 std::string x_text(const DuelView& duel, double x) {
-  if (!duel.setup.over_nodes) return bytes_text(static_cast<std::int64_t>(x + .5));
+  if (!duel.setup.over_nodes) return sim::format_bytes(static_cast<std::int64_t>(x + .5));
   return std::to_string(static_cast<int>(x + .5));
 }
 
 /// "8 MiB", "16 nodes".
 std::string cursor_text(const DuelView& duel) {
-  if (!duel.setup.over_nodes) return bytes_text(duel.setup.bytes);
+  if (!duel.setup.over_nodes) return sim::format_bytes(duel.setup.bytes);
   return std::to_string(duel.setup.nodes) + " " + tr("duel.nodes_word");
 }
 

@@ -9,6 +9,7 @@
 #include "app/session/files.hpp"
 #include "app/session/session.hpp"
 #include "backend/model/nccl_tests_table.hpp"
+#include "sim/base/text.hpp"
 
 namespace ringside::app {
 namespace {
@@ -60,7 +61,7 @@ class DuelScene final : public Scene {
   std::string facts(const SceneContext& ctx) const override {
     if (!made_ || made_->problem) return {};
     const bool model = setup_.source == DuelSource::Model;
-    return tr("duel.facts", {bytes_text(setup_.bytes), std::to_string(made_->ranks),
+    return tr("duel.facts", {sim::format_bytes(setup_.bytes), std::to_string(made_->ranks),
                              model                     ? setup_.preset
                              : ctx.scenario != nullptr ? ctx.scenario->title
                                                        : std::string()});
@@ -68,7 +69,7 @@ class DuelScene final : public Scene {
   std::string caption(const SceneContext&) const override {
     if (!made_ || made_->fastest < 0) return {};
     return tr("duel.caption",
-              {bytes_text(setup_.bytes), side_name(*made_, static_cast<std::size_t>(made_->fastest))});
+              {sim::format_bytes(setup_.bytes), side_name(*made_, static_cast<std::size_t>(made_->fastest))});
   }
   std::optional<float> progress() const override {
     const double slowest = slowest_us();

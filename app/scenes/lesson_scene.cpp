@@ -148,7 +148,7 @@ class LessonPage final : public Scene {
     openings_ = desk->openings();
     if (!place_pending_ || scene_ == nullptr) return;
     place_pending_ = false;
-    place_refused_ = !desk->own_place().empty() && !scene_->go_to(desk->own_place());
+    if (!desk->own_place().empty()) static_cast<void>(scene_->go_to(desk->own_place()));
   }
 
   void take_scene(const std::string& id) {
@@ -312,7 +312,7 @@ class LessonPage final : public Scene {
   Rect panel_box_, stage_, inspector_;
   float panel_width_ = 0;
   double last_now_ = 0, entered_ = 0;
-  bool place_pending_ = false, place_refused_ = false;
+  bool place_pending_ = false;
   bool panel_grows_ = false, question_open_ = false;
   std::uint64_t visit_ = 0, openings_ = 0;
   std::optional<bool> inspector_wanted_;  // the reader's own choice, for this step

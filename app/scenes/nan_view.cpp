@@ -16,7 +16,7 @@ bool sample_has_nan(const sim::Trace& trace, std::uint32_t sample) {
 /// gradients come from weights that are NaN, and are taken as NaN all over.
 bool brings_nan(const sim::Trace& trace, const sim::Frame& frame, const PoisonHistory& history,
                 const sim::Chunk& chunk, std::int64_t step, int rank) {
-  const std::uint32_t event = frame.ranks[static_cast<std::size_t>(rank)].tensor_event;
+  const std::uint32_t event = frame.ranks[static_cast<std::size_t>(rank)].tensor_of(frame.collective.coll);
   const std::uint32_t id = event == sim::kNone ? sim::kNone : trace.events()[event].tensor.sample;
   if (id != sim::kNone) {
     const sim::Sample& sample = trace.sample(id);
@@ -89,14 +89,7 @@ void count_cells(PoisonView& out, const sim::Trace& trace, const RingView& ring,
     else if (after != sim::kNone)
       bad.erase({record.dst, record.chunk});
   }
-  // In the end every rank holds what the owner holds: a chunk is bad on all ranks or on none.
-  std::set<std::uint32_t> chunks;
-  for (const auto& [rank, chunk] : bad) chunks.insert(chunk);
-  for (const std::uint32_t chunk : chunks) {
-    int ranks = 0;
-    for (const auto& [rank, of] : bad) ranks += of == chunk ? 1 : 0;
-    out.cells_at_end += std::min(ring.world, ranks);
-  }
+  out.cells_at_end = static_cast<int>(bad.size());
 }
 
 }  // namespace
@@ -134,10 +127,7 @@ void PoisonHistory::take(const sim::Trace& trace, const sim::Event& e) {
   // it.
   if (e.type == EventType::NanFound && first_t >= 0 && e.nan.step > first_step) earlier(losses_t, e.t);
   const bool loss = e.type == EventType::PhaseEnd && (e.phase.has & sim::kHasLoss) != 0;
-  if (loss) {
-    losses_.push_back({e.t, e.rank(), std::isnan(e.phase.loss)});
-    if (losses_.back().nan) earlier(losses_t, e.t);
-  }
+  if (loss && std::isnan(e.phase.loss)) earlier(losses_t, e.t);
   const bool updated = e.type == EventType::Weights ||
                        (e.type == EventType::PhaseEnd && e.phase.phase == sim::Phase::Optimizer);
   if (updated && first_t >= 0 && e.t >= first_t) {
@@ -146,20 +136,10 @@ void PoisonHistory::take(const sim::Trace& trace, const sim::Event& e) {
   }
 }
 
-int PoisonHistory::losses_nan_at(std::int64_t t) const {
-  std::vector<std::pair<std::int64_t, bool>> latest;
-  for (const Loss& loss : losses_) {
-    if (loss.t > t || loss.rank < 0) continue;
-    if (static_cast<std::size_t>(loss.rank) >= latest.size())
-      latest.resize(static_cast<std::size_t>(loss.rank) + 1, {-1, false});
-    auto& [at, nan] = latest[static_cast<std::size_t>(loss.rank)];
-    if (loss.t >= at) {
-      at = loss.t;
-      nan = loss.nan;
-    }
-  }
-  return static_cast<int>(
-      std::count_if(latest.begin(), latest.end(), [](const auto& l) { return l.second; }));
+int losses_that_are_nan(const sim::Frame& frame) {
+  return static_cast<int>(std::count_if(frame.ranks.begin(), frame.ranks.end(), [](const sim::RankFrame& r) {
+    return (r.has & sim::kHasLoss) != 0 && std::isnan(r.loss);
+  }));
 }
 
 PoisonView make_poison_view(const sim::Trace& trace, const sim::Frame& frame, const RingView& ring,
@@ -175,7 +155,7 @@ PoisonView make_poison_view(const sim::Trace& trace, const sim::Frame& frame, co
                 .update = history.update_t,
                 .losses = history.losses_t,
                 .weights = history.weights_t,
-                .losses_nan = history.losses_nan_at(frame.t)};
+                .losses_nan = losses_that_are_nan(frame)};
   out.ranks.assign(static_cast<std::size_t>(std::max(0, ring.world)), PoisonState::Clean);
   out.hides = ring.info.op == sim::ReduceOp::Min || ring.info.op == sim::ReduceOp::Max;
   if (ring.kind != ViewKind::Chunks) {

@@ -53,20 +53,15 @@ class PoisonHistory {
   std::int64_t first_t = -1, first_element = -1, first_step = 0;
   int first_rank = -1;
   std::int64_t update_t = -1, losses_t = -1, weights_t = -1;
-  /// Ranks whose latest loss at t is NaN.
-  int losses_nan_at(std::int64_t t) const;
 
  private:
-  struct Loss {
-    std::int64_t t = 0;
-    int rank = 0;
-    bool nan = false;
-  };
   void take(const sim::Trace& trace, const sim::Event& e);
   std::uint64_t revision_ = ~std::uint64_t{0};
   std::size_t seen_ = 0;
-  std::vector<Loss> losses_;
 };
+
+/// Ranks whose latest loss is NaN.
+int losses_that_are_nan(const sim::Frame& frame);
 
 /// `followed` < 0: the chunk with the first NaN. `ring` and `table` are of the collective on stage.
 PoisonView make_poison_view(const sim::Trace& trace, const sim::Frame& frame, const RingView& ring,

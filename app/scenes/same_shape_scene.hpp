@@ -44,7 +44,6 @@ class SameShapeScene final : public Scene {
   void go_to_part(int part);
   void choose(Mismatch row);
   void set_shapes(Shapes shapes);
-  bool equal_shapes() const { return part_ == 0 || shapes().all == shapes().odd; }
 
   void draw_parts(View& view, Rect box);
   void draw_equal_card(View& view, Rect box);

@@ -297,9 +297,13 @@ std::uint32_t coll_of(const Paint& p, const Way& w) {
 }
 
 /// When the chosen number begins to move: the first transfer of its chunk.
-std::int64_t first_move(const sim::Trace& trace, std::uint32_t coll, std::uint32_t chunk) {
+std::int64_t first_move(const Paint& p, std::uint32_t coll, std::uint32_t chunk) {
+  const sim::Trace& trace = p.view.ctx.trace;
+  const auto& order = trace.order();
+  const auto earlier = [&](std::uint32_t i, std::int64_t t) { return trace.events()[i].t < t; };
   std::int64_t called = -1;
-  for (const sim::Event& e : trace.events()) {
+  for (auto at = std::lower_bound(order.begin(), order.end(), p.step.from, earlier); at != order.end(); ++at) {
+    const sim::Event& e = trace.events()[*at];
     if (e.type == sim::EventType::RingStepBegin && e.ring.coll == coll && e.ring.chunk == chunk) return e.t;
     if (e.type == sim::EventType::CollectiveStarted && e.collective.coll == coll && called < 0) called = e.t;
   }
@@ -308,7 +312,7 @@ std::int64_t first_move(const sim::Trace& trace, std::uint32_t coll, std::uint32
 
 void open_ring(Paint& p, const Way& w) {
   const std::uint32_t coll = coll_of(p, w);
-  const std::int64_t t = first_move(p.view.ctx.trace, coll, w.chunk);
+  const std::int64_t t = first_move(p, coll, w.chunk);
   if (t < 0) return;
   Selection chosen;
   chosen.rank = w.rank;
@@ -322,7 +326,7 @@ void open_ring(Paint& p, const Way& w) {
 void draw_ring_button(Paint& p, const Way& w, Rect box) {
   const std::uint32_t coll = coll_of(p, w);
   std::string why;
-  if (coll == sim::kNone || first_move(p.view.ctx.trace, coll, w.chunk) < 0)
+  if (coll == sim::kNone || first_move(p, coll, w.chunk) < 0)
     why = tr("step.number.not_called");
   if (p.view.ui.button("step.open_ring", box, tr("step.number.open"),
                        {.primary = true,

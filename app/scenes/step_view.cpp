@@ -45,17 +45,18 @@ StepLane make_lane(const StepIndex& index, int r, const StepView& view,
   for (auto span = first; span != times.phases.end() && span->from <= view.to; ++span) {
     if (view.together && span->step != view.step) continue;
     const std::int64_t to = span->to >= 0 ? span->to : times.ended >= 0 ? times.ended : end;
-    if (is_work(span->phase) && span->step == view.step) lane.working_ns += to - span->from;
     if (span->phase == Phase::AllReduce && calls) continue;  // the collectives show it
     if (span->phase == Phase::Backward && !parts.empty() && span->to >= 0)
       add_backward(lane, *span, to, parts);
     else
       lane.work.push_back({span->phase, -1, span->step, span->from, to});
   }
-  for (auto at = first_call(times, view.from); at != times.calls.end(); ++at) {
+  std::size_t met = 0;  // all of the step's collectives, and the later calls are of no interest
+  for (auto at = first_call(times, view.from); at != times.calls.end() && met < colls.size(); ++at) {
     const CallSpan& call = *at;
     const auto place = std::find(colls.begin(), colls.end(), call.coll);
     if (place == colls.end()) continue;
+    ++met;
     const std::int64_t entered = index.entered(call.coll, r), there = index.all_there(call.coll);
     CommPiece piece{call.coll, static_cast<int>(place - colls.begin()), entered, end, end, false};
     if (entered < 0) continue;  // it stands behind another one that is not over
@@ -63,7 +64,6 @@ StepLane make_lane(const StepIndex& index, int r, const StepView& view,
     piece.never = call.finished < 0;
     piece.to = piece.never ? last : call.finished;
     piece.moves = there < 0 ? piece.to : std::min(std::max(there, piece.from), piece.to);
-    lane.waiting_ns += piece.moves - piece.from;
     lane.comm.push_back(piece);
   }
   return lane;

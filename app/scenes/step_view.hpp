@@ -38,8 +38,6 @@ struct StepLane {
   std::vector<CommPiece> comm;
   std::int64_t ended = -1;  // its process is gone since
   bool failed = false;
-  std::int64_t working_ns = 0;  // forward to backward of this step
-  std::int64_t waiting_ns = 0;  // in collectives, for others
 };
 
 enum class BucketState : std::uint8_t { Filling, Waiting, Moving, Done };

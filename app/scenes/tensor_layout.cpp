@@ -135,8 +135,7 @@ class Builder {
     const Vec2 p = px(at);
     const float pad = kSheetPad * pitch_, trim = (1 - kFill) * pitch_;
     out_->sheets.push_back(
-        {Rect{p.x, p.y, sizes_[1].x * pitch_ - trim, sizes_[1].y * pitch_ - trim}.inset(-pad), outer_, depth_,
-         stack_});
+        {Rect{p.x, p.y, sizes_[1].x * pitch_ - trim, sizes_[1].y * pitch_ - trim}.inset(-pad), depth_, stack_});
     for (std::size_t r = 0; r < rows.places.size(); ++r) {
       if (rows.places[r] < 0) {
         out_->gaps.push_back(px({at.x + sizes_[1].x / 2, at.y + rows.at[r] + kSkip / 2 - .03f}));
@@ -247,7 +246,7 @@ TensorLayout lay_out_flat(const TensorModel& model, Rect box) {
   const Vec2 origin{box.x + (box.w - w) / 2, box.y + (box.h - h) / 2};
   out.pitch = pitch;
   out.bounds = {origin.x, origin.y, w, h};
-  out.sheets.push_back({out.bounds, {}, 0, 0});
+  out.sheets.push_back({out.bounds, 0, 0});
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto column = static_cast<std::int64_t>(i) % columns, row = static_cast<std::int64_t>(i) / columns;
     const Vec2 p{origin.x + static_cast<float>(column) * pitch,

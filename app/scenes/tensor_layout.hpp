@@ -25,7 +25,6 @@ struct TensorCell {
 /// A matrix of the tensor: what its last two directions span.
 struct TensorSheet {
   Rect box;
-  Index outer;             // the index without its last two places
   std::int64_t depth = 0;  // place in its stack, 0 = front
   std::size_t stack = 0;
 };

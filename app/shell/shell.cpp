@@ -74,7 +74,7 @@ Scene& Shell::scene(std::string_view id) {
 
 const Timeline& Shell::timeline(const SceneContext& ctx, const Scene& scene) {
   const TimelineKey key{&scene,     &ctx.trace,     ctx.trace.size(), ctx.end_time,
-                        language(), ctx.theme.dark, generation_,      std::string(scene.rail_id())};
+                        language(), ctx.theme.dark, ctx.generation,   std::string(scene.rail_id())};
   if (key != timeline_key_) {
     timeline_key_ = key;
     timeline_ = scene.timeline(ctx);
@@ -85,7 +85,6 @@ const Timeline& Shell::timeline(const SceneContext& ctx, const Scene& scene) {
 void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& settings, double now,
                   Actions& actions) {
   now_ = now;
-  generation_ = session.generation();
   const SceneEntry* entry = find_scene(session.scene_id);
   if (entry == nullptr || (entry->needs_trace && !session.has_trace())) entry = &scene_table().front();
   shown_scene_ = std::string(entry->id);
@@ -426,7 +425,7 @@ std::string tab_title(const Document& document) {
 
 }  // namespace
 
-float Shell::draw_tabs(View& view, const Session& session, float left, float room, float y) {
+void Shell::draw_tabs(View& view, const Session& session, float left, float room, float y) {
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
   const auto& documents = session.documents();
@@ -457,7 +456,6 @@ float Shell::draw_tabs(View& view, const Session& session, float left, float roo
   if (count < documents.size())
     c.text({x + 8, y}, tr("tabs.more", {std::to_string(documents.size() - count)}),
            {.size = 13, .color = t.t3});
-  return x - left;
 }
 
 /// A presenter's left button belongs to the light: a click puts it, a drag moves it, a click inside takes it

@@ -84,7 +84,7 @@ class Shell {
   /// The other branch on its half of the stage: a picture that does not react.
   void draw_compared(View& view, Session& session, std::string_view scene_id);
   /// Tabs of the open scenarios; the width that they take.
-  float draw_tabs(View& view, const Session& session, float left, float room, float y);
+  void draw_tabs(View& view, const Session& session, float left, float room, float y);
   void place_spotlight(View& view);
   void draw_spotlight(View& view);
   void draw_caption(View& view, const Session& session, const Scene& scene);
@@ -113,7 +113,6 @@ class Shell {
 
   TimelineKey timeline_key_;
   Timeline timeline_;
-  std::uint64_t generation_ = 0;
   std::map<std::string, std::unique_ptr<Scene>, std::less<>> scenes_;
   std::map<std::string, std::unique_ptr<Scene>, std::less<>> compared_scenes_;
   int branch_scroll_ = 0;

@@ -68,11 +68,9 @@ void torchrun_says(const Case& c, Diagnosis& d) {
     named = r;
   }
   if (named < 0) return;
-  const ToolVerdict verdict =
-      d.culprits.empty() || is_culprit(d, named) ? ToolVerdict::Right : ToolVerdict::Misleading;
   d.tools_would_say.push_back({"torchrun",
                                "Root Cause (first observed failure): rank " + std::to_string(named),
-                               d.culprits.empty() ? ToolVerdict::Misleading : verdict});
+                               is_culprit(d, named) ? ToolVerdict::Right : ToolVerdict::Misleading});
 }
 
 void watchdog_says(const Case& c, Diagnosis& d) {

@@ -90,7 +90,6 @@ std::optional<BlockedEdge> blocked_edge(const Traffic& traffic, const Collective
 RingState ring_state(const Case& c, std::uint32_t coll, std::int64_t t) {
   RingState out;
   const Traffic traffic = traffic_of(c, coll, t);
-  out.any_step = traffic.any;
   out.waits.assign(traffic.waits.begin(), traffic.waits.end());
   std::set<int> waiting, waited_for;
   for (const auto& [from, to] : out.waits) {

@@ -22,7 +22,6 @@ struct RingState {
   std::vector<std::pair<int, int>> waits;  // [receiver, sender] of receives that have nothing yet
   std::vector<int> stopped;                // waited for, but waiting for nobody
   std::optional<BlockedEdge> blocked;      // only if exactly one link explains it
-  bool any_step = false;                   // the trace shows ring steps of this collective
 };
 RingState ring_state(const Case& c, std::uint32_t coll, std::int64_t t);
 

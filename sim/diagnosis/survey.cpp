@@ -136,9 +136,6 @@ Survey survey(const Trace& trace, std::int64_t until) {
       case Source::Kind::Node:
         on_node_event(all, trace, e, index);
         break;
-      case Source::Kind::Launcher:
-        if (e.type == EventType::LogLine) all.launcher_lines.push_back(index);
-        break;
       default:
         break;
     }

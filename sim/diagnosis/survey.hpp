@@ -89,7 +89,6 @@ struct Survey {
   std::vector<std::uint32_t> node_down;     // event indices of node_state "down"
   std::vector<std::uint32_t> node_up;       // … and "up": the job was started again
   std::vector<std::uint32_t> kernel_lines;  // event indices of log lines whose stream is "kernel"
-  std::vector<std::uint32_t> launcher_lines;
   std::vector<NicSurvey> nics;
   std::int64_t end_t = 0;     // what is later was not looked at
   std::int64_t patience = 0;  // a wait shorter than that is no failure
