@@ -14,7 +14,7 @@ struct SceneRow {
   std::string_view id, what;
 };
 
-constexpr std::array<SceneRow, 10> kScenes{{
+constexpr std::array<SceneRow, 11> kScenes{{
     {"home", "Where to begin: lessons, scenarios, recordings"},
     {"tensor", "From numbers to tensors: shape, strides, element type"},
     {"same-shape", "Why every rank needs the same shape"},
@@ -22,6 +22,7 @@ constexpr std::array<SceneRow, 10> kScenes{{
     {"allreduce", "The ring AllReduce, chunk by chunk"},
     {"nan", "How one NaN reaches every rank"},
     {"cluster", "A whole cluster at rank level, and who stopped it"},
+    {"detective", "A job has stopped: find out which rank did it, and how"},
     {"duel", "Two algorithms side by side"},
     {"live", "A real job, as its ranks report it"},
     {"incident", "Logs and dumps of a job that died"},

@@ -290,18 +290,27 @@ class HomeScene final : public Scene {
       c.text({d.x + 20, d.y + 29}, tr(door.title_key),
              {.size = 22, .color = enabled ? t.t1 : t.t3, .face = Face::Bold});
       if (enabled) c.glyph(Glyph::Right, {d.right() - 24, d.y + 29}, 17, t.t3, 2.2f);
-      const float end =
-          parts::paragraph(c, {d.x + 20, d.y + 58}, d.w - 36, tr(door.text_key),
-                           {.size = 15, .line_height = 1.4f, .color = enabled ? t.t2 : t.t3, .max_lines = 3});
-      // Behind logs, one line can be asked about right here.
-      const bool asks = enabled && door.scene == "incident";
-      const float floor = d.bottom() - 20 - (asks ? 46 : 0);
+      // Behind logs, one line can be asked about right here; beside breaking, there is a broken job to solve.
+      const bool asks = enabled && door.scene == "incident", solves = door.id == "break";
+      const int lines = static_cast<int>((d.h - 58 - (solves ? 60 : 8)) / 21) + 1;
+      const float end = parts::paragraph(c, {d.x + 20, d.y + 58}, d.w - 36, tr(door.text_key),
+                                         {.size = 15,
+                                          .line_height = 1.4f,
+                                          .color = enabled ? t.t2 : t.t3,
+                                          .max_lines = std::clamp(lines, 1, 3)});
+      const float floor = d.bottom() - 20 - (asks || solves ? 46 : 0);
       const float ph = std::min({d.h - 120, floor - end, wide_ ? 200.0f : 150.0f});
       if (ph > 40) door.picture(c, {d.x + 20, floor - ph, std::min(d.w - 40, wide_ ? 400.0f : 300.0f), ph});
       if (asks) {
         const Rect ask{d.x + 16, d.bottom() - 16 - 36, d.w - 32, 36};
         if (explain_.field(view, "home.explain", ask)) view.ui.open_popup("home.explain.popup");
         explain_.popup(view, "home.explain.popup", ask);
+      }
+      const Rect solve{d.x + 16, d.bottom() - 16 - 36, d.w - 32, 36};
+      if (solves && view.ui.button("home.detective", solve, tr("home.detective"),
+                                   {.icon = Glyph::Flag, .size = 15, .explain = tr("home.detective_explain")})) {
+        view.emit(action::ShowScene{"detective"});
+        continue;
       }
       if (!enabled || !hit.clicked) continue;
       if (lesson != nullptr) {

@@ -8,6 +8,7 @@ namespace ringside::app {
 std::unique_ptr<Scene> make_allreduce_scene();
 std::unique_ptr<Scene> make_duel_scene();
 std::unique_ptr<Scene> make_cluster_scene();
+std::unique_ptr<Scene> make_detective_scene();
 std::unique_ptr<Scene> make_home_scene();
 std::unique_ptr<Scene> make_nan_scene();
 std::unique_ptr<Scene> make_same_shape_scene();
@@ -47,9 +48,16 @@ std::span<const SceneEntry> scene_table() {
       SceneEntry{.id = "cluster",
                  .title_key = "scene.cluster",
                  .icon = Glyph::Failures,
-                 .rule_after = true,
                  .inspector_width = 332,
                  .make = make_cluster_scene},
+      SceneEntry{.id = "detective",
+                 .title_key = "scene.detective",
+                 .icon = Glyph::Flag,
+                 .rule_after = true,
+                 .inspector_width = 0,
+                 .transport = false,
+                 .needs_trace = false,
+                 .make = make_detective_scene},
       SceneEntry{.id = "duel",
                  .title_key = "scene.duel",
                  .icon = Glyph::Duel,

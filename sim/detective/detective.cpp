@@ -102,9 +102,10 @@ Score Detective::close(const Accusation& accusation) {
   score.rank_right = accusation.rank == fault.rank;
   score.node_right = accusation.node == fault.rank / gpus_per_node();
   score.minutes = static_cast<int>((tools_ns_ + kMinute - 1) / kMinute);
-  int points = (score.kind_right ? 40 : 0) + (score.rank_right ? 40 : 0) + (score.node_right ? 20 : 0);
-  points -= std::min(score.minutes, 30);
-  if (!score.node_right && accusation.node >= 0) points -= 20;
+  int points = (score.kind_right ? kKindPoints : 0) + (score.rank_right ? kRankPoints : 0) +
+               (score.node_right ? kNodePoints : 0);
+  points -= score.minutes_cost();
+  if (!score.node_right && accusation.node >= 0) points -= kInnocentCost;
   score.points = std::max(0, points);
   score.gpu_hours = gpu_hours(world_size(), now_ - game_.struck_ns);
   score.least_gpu_hours = gpu_hours(world_size(), game_.called_ns - game_.struck_ns);
@@ -120,6 +121,11 @@ const Story& Detective::story() const {
 const Simulation& Detective::replay() const {
   RINGSIDE_CHECK(closed());
   return *game_.run;
+}
+
+const Scenario& Detective::replay_job() const {
+  RINGSIDE_CHECK(closed());
+  return game_.job;
 }
 
 }  // namespace ringside::sim

@@ -98,6 +98,8 @@ struct Accusation {
   int node = -1;  // that is taken out of the job
 };
 
+inline constexpr int kKindPoints = 40, kRankPoints = 40, kNodePoints = 20, kInnocentCost = 20,
+                     kMostMinutesCost = 30;
 /// 40 points for the kind, 40 for the rank, 20 for the node; from these, one for every minute that the tools
 /// took (at most 30), and 20 more for isolating a node that had nothing to do with it. Never below 0.
 struct Score {
@@ -106,6 +108,8 @@ struct Score {
   int minutes = 0;             // that the tools took
   double gpu_hours = 0;        // of the cluster, from the fault to the accusation
   double least_gpu_hours = 0;  // had one known at the alarm
+  /// Points that the minutes took.
+  int minutes_cost() const { return minutes < kMostMinutesCost ? minutes : kMostMinutesCost; }
 };
 
 /// The true story, for the replay.
@@ -141,6 +145,8 @@ class Detective {
   /// Only of a closed game.
   const Story& story() const;
   const Simulation& replay() const;
+  /// The job with its fault: simulated, it gives replay() again.
+  const Scenario& replay_job() const;
 
  private:
   DetectiveCase game_;

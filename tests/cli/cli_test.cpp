@@ -294,7 +294,7 @@ TEST_F(Cli, ScenesVersionAndReliability) {
   std::vector<std::string> ids;
   for (const json& scene : scenes["scenes"]) ids.push_back(scene["id"]);
   EXPECT_EQ(ids, (std::vector<std::string>{"home", "tensor", "same-shape", "step", "allreduce", "nan",
-                                           "cluster", "duel", "live", "incident"}));
+                                           "cluster", "detective", "duel", "live", "incident"}));
   EXPECT_EQ(json::parse(cli({"version", "--json"}).out)["ringside"], RINGSIDE_TEST_VERSION);
   EXPECT_NE(cli({"version"}).out.find(RINGSIDE_TEST_VERSION), std::string::npos);
   EXPECT_EQ(
