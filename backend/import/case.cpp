@@ -81,6 +81,10 @@ bool Case::before(const Fact& a, const Fact& b) const {
   if (a.t_ns < 0 || b.t_ns < 0) return false;
   std::int64_t ta = a.t_ns;
   std::int64_t tb = b.t_ns;
+  if (a.zone_s != kNoZone && b.zone_s != kNoZone) {
+    ta -= a.zone_s * kSecondNs;
+    tb -= b.zone_s * kSecondNs;
+  }
   if (a.dated != b.dated) {  // compare the time of day only
     ta %= kDayNs;
     tb %= kDayNs;

@@ -191,11 +191,12 @@ struct Fact {
   Role role = Role::Context;
   Layer layer = Layer::Unknown;
   Author who;
-  std::uint32_t file = 0;  // index into Facts::files
-  std::int64_t line = 0;   // from 1; 0 = an entry of a dump
-  std::int64_t t_ns = -1;  // as printed; -1 unknown. Comparable between hosts through Clock only
-  bool dated = false;      // t_ns counts from 1 January of its year; otherwise from midnight
-  std::string text;        // the line, prefixes kept, at most kMaxFactText bytes
+  std::uint32_t file = 0;           // index into Facts::files
+  std::int64_t line = 0;            // from 1; 0 = an entry of a dump
+  std::int64_t t_ns = -1;           // as printed; -1 unknown. Comparable between hosts through Clock only
+  bool dated = false;               // t_ns counts from 1 January of its year; otherwise from midnight
+  std::int32_t zone_s = INT32_MIN;  // what the stamp is ahead of UTC, where it says so
+  std::string text;                 // the line, prefixes kept, at most kMaxFactText bytes
 
   std::string pg;       // process group or communicator: GUID, id or hash
   std::string pg_name;  // its description

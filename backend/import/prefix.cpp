@@ -58,6 +58,7 @@ struct Cursor {
     if (out.t_ns < 0 || stamp.dated || !out.dated) {
       out.t_ns = stamp.t_ns;
       out.dated = stamp.dated;
+      out.zone_s = stamp.zone_s;
     }
   }
 };
@@ -142,8 +143,20 @@ bool peel_bracket(Cursor& c) {
   // Open MPI --tag-output "[1,12]<stdout>:", Open MPI 5 "[prterun-host-1@1,12]<stderr>:"
   const std::string_view behind = c.rest.substr(close + 1);
   if (starts(behind, "<std")) {
-    const std::size_t comma = inside.rfind(',');
     const std::size_t end = behind.find(":");
+    // SageMaker's "[1,mpirank:5,algo-2]<stdout>:"
+    if (const std::size_t tag = inside.find(",mpirank:"); tag != std::string_view::npos && end < 12) {
+      at = tag + 9;
+      const std::int64_t rank = number(inside, at);
+      if (rank >= 0 && at < inside.size() && inside[at] == ',') {
+        c.out.rank = static_cast<int>(rank);
+        c.out.host = inside.substr(at + 1);
+        c.out.host_is_sure = true;
+        c.take_exactly(close + 1 + end + 1);
+        return true;
+      }
+    }
+    const std::size_t comma = inside.rfind(',');
     if (comma != std::string_view::npos && end != std::string_view::npos && end < 12) {
       at = comma + 1;
       const std::int64_t rank = number(inside, at);

@@ -30,6 +30,7 @@ struct Peeled {
   bool kernel = false;      // dmesg or syslog
   std::int64_t t_ns = -1;
   bool dated = false;
+  std::int32_t zone_s = INT32_MIN;  // of the stamp, as in timestamps.hpp
 };
 
 /// Never fails: an unknown prefix simply stays in `text`. Views point into `line`.

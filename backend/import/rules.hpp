@@ -54,7 +54,8 @@ std::optional<Finding> victims_only(const Case&);
 /// The rank of an exception that no prefix names: by torchrun's table, Slurm's list of ended tasks, or the
 /// rank whose step lines stop first. -1 if none of these decides.
 int attribute(const Case& c, const Fact& fact);
-/// torchrun's table of their host lists these ranks neither as failed nor as stopped by the agent: they ended with code 0.
+/// torchrun's table of their host lists these ranks neither as failed nor as stopped by the agent: they ended
+/// with code 0.
 bool left_with_zero(const Case& c, const std::vector<int>& ranks);
 /// Ranks that only waited or lost a connection.
 std::set<int> victim_ranks(const Case& c);

@@ -137,6 +137,7 @@ Fact LogScanner::make_base(const Peeled& peeled, int rank, std::string_view text
   base.line = line.number;
   base.t_ns = peeled.t_ns;
   base.dated = peeled.dated;
+  base.zone_s = peeled.zone_s;
   base.pg = peeled.pg;
   base.pg_name = peeled.pg_name;
   base.text = std::string(text.substr(0, kMaxFactText));
@@ -238,6 +239,7 @@ void LogScanner::take_matches(Stream& stream, const Peeled& peeled, std::string_
     full.line = base.line;
     full.t_ns = base.t_ns;
     full.dated = base.dated;
+    full.zone_s = base.zone_s;
     if (full.pg.empty()) full.pg = base.pg;
     full.pg_name = base.pg_name;
     full.text = base.text;

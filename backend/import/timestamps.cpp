@@ -83,16 +83,19 @@ Stamp read_date_clock(std::string_view text) {
   stamp.t_ns = of_year(month, day, stamp.t_ns);
   stamp.dated = true;
   stamp.length += 11;
-  // A zone is read over, not used: what counts is the offset between hosts, which is estimated from shared
-  // events.
+  // A zone is kept beside the time: two stamps are compared by it only if both have one.
   std::size_t at = stamp.length;
   if (at < text.size() && text[at] == 'Z') {
     ++at;
+    stamp.zone_s = 0;
   } else if (at + 5 <= text.size() && (text[at] == '+' || text[at] == '-') && digits(text, at + 1, 2) >= 0) {
-    if (digits(text, at + 3, 2) >= 0)
-      at += 5;
-    else if (text[at + 3] == ':' && digits(text, at + 4, 2) >= 0)
-      at += 6;
+    const bool colon = text[at + 3] == ':';
+    const int minutes = digits(text, at + (colon ? 4 : 3), 2);
+    if (minutes >= 0) {
+      const std::int32_t ahead = (digits(text, at + 1, 2) * 60 + minutes) * 60;
+      stamp.zone_s = text[at] == '-' ? -ahead : ahead;
+      at += colon ? 6 : 5;
+    }
   }
   stamp.length = at;
   return stamp;

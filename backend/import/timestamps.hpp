@@ -10,10 +10,13 @@ namespace ringside::backend {
 inline constexpr std::int64_t kSecondNs = 1'000'000'000;
 inline constexpr std::int64_t kDayNs = 86'400 * kSecondNs;
 
+inline constexpr std::int32_t kNoZone = INT32_MIN;
+
 struct Stamp {
   std::int64_t t_ns = -1;  // from 1 January of its year if dated, otherwise from midnight
   bool dated = false;
-  std::size_t length = 0;  // characters read; 0 = no stamp here
+  std::int32_t zone_s = kNoZone;  // what the stamp is ahead of UTC, if it says so; t_ns stays as printed
+  std::size_t length = 0;         // characters read; 0 = no stamp here
 };
 
 /// "02:07:08", "02:07:08.408271257", "02:07:08,111" at the start of `text`.

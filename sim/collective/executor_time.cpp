@@ -1,7 +1,6 @@
 // Virtual time of a schedule: a queue of transfers whose data is ready, or whose sender's port is free,
 // served in the order (time, schedule index).
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <functional>
 #include <limits>
@@ -11,6 +10,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/collective/executor.hpp"
+#include "sim/collective/shared_ports.hpp"
 
 namespace ringside::sim {
 namespace {
@@ -216,7 +216,8 @@ class Run {
     const std::int64_t bytes = schedule_.chunks.chunks[transfer.chunk].count * element_;
     const std::int64_t wire =
         std::max(wire_ns(bytes, link.bytes_per_s),
-                 take_shared(topology_.shared_path(transfer.src, transfer.dst), bytes, times.start));
+                 shared_.take(topology_.shared, topology_.shared_path(transfer.src, transfer.dst), bytes,
+                              times.start));
     const std::int64_t sent = times.start + wire;
     if (leaves(transfer)) free_port(egress_[src], sent);
     if (enters(transfer)) ingress_free_[dst] = sent;
@@ -232,35 +233,6 @@ class Run {
     if (!egress.next_is_queued) return;
     queue_.emplace(at, egress.waiting.front());
     egress.waiting.pop_front();
-  }
-
-  /// Moves the start to when all shared links of the way are free, and takes each of them for as long as the
-  /// bytes need there. Gives the longest of these times: the bytes go as fast as the slowest link on the way
-  /// lets them.
-  std::int64_t take_shared(const SharedPath& path, std::int64_t bytes, std::int64_t& start) {
-    const std::array<std::pair<int, std::int64_t>, 4> ways{
-        {{path.nic_out, topology_.shared.nic_bytes_per_s},
-         {path.nic_in, topology_.shared.nic_bytes_per_s},
-         {path.leaf_up, topology_.shared.spine_bytes_per_s},
-         {path.leaf_down, topology_.shared.spine_bytes_per_s}}};
-    for (std::size_t kind = 0; kind < ways.size(); ++kind) {
-      const int number = ways[kind].first;
-      if (number < 0) continue;
-      if (static_cast<std::size_t>(number) >= shared_free_[kind].size()) {
-        shared_free_[kind].resize(static_cast<std::size_t>(number) + 1,
-                                  std::numeric_limits<std::int64_t>::min());
-      }
-      start = std::max(start, shared_free_[kind][static_cast<std::size_t>(number)]);
-    }
-    std::int64_t longest = 0;
-    for (std::size_t kind = 0; kind < ways.size(); ++kind) {
-      const auto [number, bytes_per_s] = ways[kind];
-      if (number < 0) continue;
-      const std::int64_t wire = wire_ns(bytes, bytes_per_s);
-      shared_free_[kind][static_cast<std::size_t>(number)] = start + wire;
-      longest = std::max(longest, wire);
-    }
-    return longest;
   }
 
   /// The receiver takes it: it must be in the collective, and what it adds to must be there.
@@ -303,7 +275,7 @@ class Run {
   ExecutionTimes out_;
   std::vector<Egress> egress_;  // per rank
   std::vector<std::int64_t> ingress_free_, last_receive_;
-  std::array<std::vector<std::int64_t>, 4> shared_free_;  // NICs out and in, leaf switches up and down
+  SharedPorts shared_;
   std::vector<bool> joined_, arrived_, done_;
   std::vector<std::uint32_t> after_;  // per transfer, in program order: the next send of its rank and channel
   std::vector<std::int64_t> data_at_,

@@ -68,7 +68,7 @@ Mover::Mover(const Topology& topology, std::int64_t reduce_ns, SizeCheck check, 
       with_samples_(with_samples) {
   const auto world = static_cast<std::size_t>(topology.world_size);
   ranks_.resize(world);
-  egress_free_.resize(world);
+  egress_.resize(world);
   ingress_free_.resize(world);
 }
 
@@ -197,6 +197,8 @@ void Mover::make_message(int rank, std::uint32_t transfer, std::int64_t t) {
   message.src = x.src;
   message.dst = x.dst;
   message.transfer = transfer;
+  message.leaves = !(x.in_switch && x.action == Action::Copy);
+  message.enters = !(x.in_switch && x.action == Action::Reduce);
   message.program = state.call.program.get();
   message.coll = state.call.coll;
   message.lane = lane_of(*state.call.program, transfer);
@@ -225,7 +227,10 @@ void Mover::change_link(int from, int to, std::int64_t t, LinkChange change) {
   if (change.down && !link.change.down) ++link.epoch;
   link.change = change;
   if (change.down) return;
-  for (const std::uint32_t message : link.held) push(t, ItemKind::Ready, from, message);
+  for (const std::uint32_t message : link.held) {
+    messages_[message].joined = false;
+    push(t, ItemKind::Ready, from, message);
+  }
   link.held.clear();
 }
 
@@ -240,7 +245,7 @@ const std::vector<MoveNote>& Mover::step() {
       on_ready(item);
       break;
     case ItemKind::Begin:
-      on_begin(item);
+      begin(item.what, item.t);
       break;
     case ItemKind::Arrive:
       on_arrive(item);
@@ -258,33 +263,58 @@ const std::vector<MoveNote>& Mover::step() {
   return notes_;
 }
 
-/// The message may leave as soon as the sender's and the receiver's ports are free.
+/// A send is ready: it stands in line at its own port. Only the first of the line asks for the receiver's
+/// port and for shared links, so that nobody keeps a port waiting that could serve another (as the executor
+/// does it).
 void Mover::on_ready(const Item& item) {
   Message& message = messages_[item.what];
   if (rank_state(message.src).stopped_at >= 0) return;
-  auto& egress = egress_free_[static_cast<std::size_t>(message.src)];
-  auto& ingress = ingress_free_[static_cast<std::size_t>(message.dst)];
-  message.start = std::max({item.t, egress, ingress});
-  message.left = message.start + wire(message.src, message.dst, message.bytes);
-  egress = ingress = message.left;
-  const std::int64_t start = message.start;
+  if (message.joined) return send(item.what, item.t);
+  message.joined = true;
+  const bool leaves = message.leaves;
+  Egress& egress = egress_[static_cast<std::size_t>(message.src)];
   pass_turn(message, item.t);  // may move the messages in memory
-  if (start > item.t) return push(start, ItemKind::Begin, messages_[item.what].src, item.what);
-  on_begin(item);
+  if (!leaves || (!egress.next_is_queued && egress.free <= item.t)) return send(item.what, item.t);
+  if (egress.next_is_queued) return egress.waiting.push_back(item.what);
+  egress.next_is_queued = true;
+  push(egress.free, ItemKind::Ready, messages_[item.what].src, item.what);
 }
 
-void Mover::on_begin(const Item& item) {
-  Message& message = messages_[item.what];
+/// The sender's port is free: the bytes leave as soon as all else on the way is.
+void Mover::send(std::uint32_t id, std::int64_t t) {
+  Message& message = messages_[id];
+  std::int64_t& ingress = ingress_free_[static_cast<std::size_t>(message.dst)];
+  message.start = message.enters ? std::max(t, ingress) : t;
+  const std::int64_t shared = shared_.take(topology_.shared, topology_.shared_path(message.src, message.dst),
+                                           message.bytes, message.start);
+  message.left = message.start + std::max(wire(message.src, message.dst, message.bytes), shared);
+  if (message.enters) ingress = message.left;
+  if (message.leaves) free_port(egress_[static_cast<std::size_t>(message.src)], message.left);
+  if (message.start > t) return push(message.start, ItemKind::Begin, message.src, id);
+  begin(id, t);
+}
+
+void Mover::free_port(Egress& egress, std::int64_t at) {
+  egress.free = at;
+  egress.next_is_queued = !egress.waiting.empty();
+  if (!egress.next_is_queued) return;
+  const std::uint32_t next = egress.waiting.front();
+  egress.waiting.pop_front();
+  push(at, ItemKind::Ready, messages_[next].src, next);
+}
+
+void Mover::begin(std::uint32_t id, std::int64_t t) {
+  Message& message = messages_[id];
   RankState& sender = rank_state(message.src);
   if (sender.stopped_at >= 0) return;
   const auto link = links_.find(link_key(message.src, message.dst));
   if (link != links_.end()) {
-    if (link->second.change.down) return link->second.held.push_back(item.what);
+    if (link->second.change.down) return link->second.held.push_back(id);
     message.epoch = link->second.epoch;
   }
   const bool again = message.arrive >= 0;  // sent once more after the link came back
   message.arrive = message.left + topology_.link(message.src, message.dst).latency_ns;
-  push(message.arrive, ItemKind::Arrive, message.dst, item.what);
+  push(message.arrive, ItemKind::Arrive, message.dst, id);
   if (again) return;
   ++lanes_[message.lane].on_the_way;
   MoveNote note;
@@ -304,7 +334,7 @@ void Mover::on_begin(const Item& item) {
   notes_.push_back(note);
   sender.last_left = std::max(sender.last_left, message.left);
   --sender.sends_left;
-  settle(message.src, item.t);
+  settle(message.src, t);
 }
 
 void Mover::on_arrive(const Item& item) {
@@ -314,6 +344,7 @@ void Mover::on_arrive(const Item& item) {
   const auto link = links_.find(link_key(message.src, message.dst));
   if (link != links_.end() && link->second.epoch != message.epoch) {  // lost on the way: sent again
     if (link->second.change.down) return link->second.held.push_back(item.what);
+    message.joined = false;
     return push(item.t, ItemKind::Ready, message.src, item.what);
   }
   Lane& lane = lanes_[message.lane];

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +22,7 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/collective/shared_ports.hpp"
 #include "sim/collective/topology.hpp"
 #include "sim/job/program.hpp"
 #include "sim/tensor/tensor.hpp"
@@ -114,7 +116,10 @@ class Mover {
     std::uint32_t epoch = 0;  // of the link when it began
     std::uint32_t sample = kNoTransfer;
     DType dtype = DType::Float32;  // of what was sent
-    bool served = false;           // its port is reserved: the next send has its turn
+    bool served = false;           // it stands in line: the next send has its turn
+    bool joined = false;           // it stands in line at its sender's port, or has left it
+    bool leaves = true,
+         enters = true;  // whether it takes the sender's port, the receiver's (switches add for free)
   };
   struct Lane {                          // one connection and channel
     std::vector<std::uint32_t> arrived;  // message ids, in order, from `first`
@@ -139,6 +144,13 @@ class Mover {
     std::vector<std::uint32_t> early;         // receives that came before the one into the same chunk
     std::vector<std::uint32_t> chunk_sample;  // per chunk: the sample of what it holds
     std::vector<std::uint32_t> gates;         // per channel and loop: receives still to come
+  };
+  /// What a sender's port is doing: busy until `free`, then it takes the first of `waiting`, which is in the
+  /// queue already if `next_is_queued`.
+  struct Egress {
+    std::int64_t free = 0;
+    bool next_is_queued = false;
+    std::deque<std::uint32_t> waiting;  // message ids
   };
   struct Link {
     LinkChange change;
@@ -167,7 +179,9 @@ class Mover {
   void push(std::int64_t t, ItemKind kind, std::int32_t rank, std::uint32_t what);
   void pass_gate(int rank, const Chunk& chunk, std::int64_t t);
   void on_ready(const Item& item);
-  void on_begin(const Item& item);
+  void send(std::uint32_t id, std::int64_t t);
+  void free_port(Egress& egress, std::int64_t at);
+  void begin(std::uint32_t id, std::int64_t t);
   void on_arrive(const Item& item);
   void on_done(const Item& item);
   void on_finish(const Item& item);
@@ -197,7 +211,9 @@ class Mover {
   SizeCheck check_ = SizeCheck::None;
   bool by_kind_ = false, with_samples_ = false;
   std::vector<RankState> ranks_;
-  std::vector<std::int64_t> egress_free_, ingress_free_;
+  std::vector<Egress> egress_;  // per rank
+  std::vector<std::int64_t> ingress_free_;
+  SharedPorts shared_;
   std::vector<Message> messages_;
   std::vector<std::uint32_t> free_messages_;
   std::map<std::uint64_t, Lane> lanes_;
