@@ -191,6 +191,7 @@ bool in_sight(Rect box, Rect area) {
 
 void draw_row_names(Canvas& c, const ClusterView& cluster, const GridLayout& g, const Zoom& zoom, Rect area) {
   const Theme& t = c.theme();
+  if (g.label <= 0) return;
   float last = -1e9f;
   const float size = 13;
   for (int box = 0; box < g.boxes; box += g.columns) {
@@ -265,8 +266,10 @@ void draw_counts(View& view, const ClusterView& cluster, const GridLayout& grid,
   const std::string second =
       direct ? tr("cluster.key.direct")
              : tr("cluster.key.world", {sim::with_commas(cluster.world), sim::with_commas(cluster.nodes)});
-  const float caption = std::max(c.width(what, 13), c.width(second, 13)) + 34;
-  float size = box.h > 70 ? 44.0f : 36.0f, word = 16, mark = 16, gap = 26;
+  const bool presenter = view.ctx.presenter;
+  const float caption = presenter ? 0 : std::max(c.width(what, 13), c.width(second, 13)) + 34;
+  float size = presenter ? 60.0f : box.h > 70 ? 44.0f : 36.0f, word = presenter ? 32 : 16, gap = 26;
+  const float mark = presenter ? 30 : 16, least_word = presenter ? 28 : 14;
   const auto width = [&] {
     float w = 0;
     for (const Entry& e : entries)
@@ -275,7 +278,7 @@ void draw_counts(View& view, const ClusterView& cluster, const GridLayout& grid,
   };
   while (width() > box.w - caption && size > 20) {
     size -= 2;
-    word = std::max(14.0f, word - .5f);
+    word = std::max(least_word, word - .5f);
     gap = std::max(16.0f, gap - 1);
   }
   float x = box.x;
@@ -298,7 +301,7 @@ void draw_counts(View& view, const ClusterView& cluster, const GridLayout& grid,
     x += c.text({x, y}, e.number, {.size = size, .color = color, .face = Face::Bold}) + 7;
     x += c.text({x, y + size * .12f}, e.word, {.size = word, .color = zero ? t.t3 : t.t2}) + gap;
   }
-  if (box.right() - x < 150) return;
+  if (presenter || box.right() - x < 150) return;
   const float room = box.right() - x;
   c.text({box.right(), y - 10}, fit(c.fonts(), what, room, 13),
          {.size = 13, .color = t.t2, .align = Align::Right});

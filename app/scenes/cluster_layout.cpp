@@ -56,7 +56,7 @@ bool shrink(GridLayout& g, Rect area, float most, float least, bool round) {
 /// Round numbers of columns, unless they cost much of the size.
 bool shrink_to_fit(GridLayout& g, Rect area, float most, float least) {
   constexpr float kWorth = 1.25f;
-  if (g.boxes > 100 && g.by_node) g.label = 42;
+  if (g.boxes > 100 && g.by_node && g.label > 0) g.label = 42;
   GridLayout any = g;
   const bool round_fits = shrink(g, area, most, least, true),
              any_fits = shrink(any, area, most, least, false);
@@ -97,25 +97,29 @@ Rect GridLayout::bounds() const {
           static_cast<float>(rows()) * (box_h() + box_gap) - box_gap};
 }
 
-GridLayout make_grid(const ClusterView& view, Rect area, float most) {
+GridLayout make_grid(const ClusterView& view, Rect area, float most, bool presenter) {
   GridLayout g;
+  if (presenter) most = 96;  // as large as the stage has room for
   bool done = false;
   if (view.ranks_listed) {
     g = grid_of(view.world, view.per_node, false);
+    if (presenter) g.label = 0;
     const float largest = view.world <= 64 ? most * 3 : most;
     done = shrink_to_fit(g, area, largest, kLeastRank);
   }
   if (!done) {
     g = grid_of(view.nodes, std::min(view.nodes_per_rack, view.nodes), true);
+    if (presenter) g.label = 0;
     if (!shrink_to_fit(g, area, most,
                        kLeastNode)) {  // even so too many: it starts at the left top, zoom and pan
       set_size(g, kLeastNode);
       g.columns = std::max(1, static_cast<int>((area.w - g.label + g.box_gap) / (g.box_w() + g.box_gap)));
     }
   }
-  // Left in its room, in the middle of its height.
+  // Left in its room (a presenter's in the middle), in the middle of its height.
   const float h = static_cast<float>(g.rows()) * (g.box_h() + g.box_gap) - g.box_gap;
-  g.origin = {area.x, area.y + std::max(0.0f, std::floor((area.h - h) / 2))};
+  const float left = presenter ? std::max(0.0f, std::floor((area.w - g.bounds().w) / 2)) : 0;
+  g.origin = {area.x + left, area.y + std::max(0.0f, std::floor((area.h - h) / 2))};
   return g;
 }
 
@@ -148,7 +152,7 @@ void Zoom::pan(Vec2 delta, Rect area) {
 ClusterLayout layout_cluster(Rect stage, bool presenter) {
   ClusterLayout out;
   out.wide = stage.w > 1100;
-  const float margin = out.wide ? 32 : 22, head = out.wide ? 84 : 66, gap = out.wide ? 24 : 20;
+  const float margin = out.wide ? 32 : 22, head = presenter ? 92 : out.wide ? 84 : 66, gap = out.wide ? 24 : 20;
   const float log = presenter ? 0 : out.wide ? std::min(300.0f, stage.h * .3f) : 158;
   const float panel = presenter ? 0 : out.wide ? 208 : 166;
   const Rect in{stage.x + margin, stage.y, stage.w - 2 * margin, stage.h - (out.wide ? 24.0f : 12.0f)};

@@ -27,7 +27,7 @@ struct GridLayout {
 };
 
 /// The largest squares with which the whole cluster fits into `area`. `most` = how large a square may be.
-GridLayout make_grid(const ClusterView& view, Rect area, float most);
+GridLayout make_grid(const ClusterView& view, Rect area, float most, bool presenter = false);
 
 /// Zoom and pan of a person: zoom 1 shows all.
 struct Zoom {

@@ -39,7 +39,7 @@ class ClusterScene final : public Scene {
     cluster_ = make_cluster_view(ctx.trace, ctx.frame, story_, facts_.verdict.diagnosis, racks, ctx.end_time);
     layout_ = layout_cluster({0, 0, ctx.stage.x, ctx.stage.y}, ctx.presenter);
     grid_ = make_grid(cluster_, layout_.grid,
-                      layout_.wide ? std::min(20.0f, kSquare * ctx.stage.x / 864) : kSquare);
+                      layout_.wide ? std::min(20.0f, kSquare * ctx.stage.x / 864) : kSquare, ctx.presenter);
     prepare_facts(ctx);
   }
 

@@ -234,6 +234,31 @@ void draw_card(View& view, const DuelView& duel, const DuelState& state, std::si
   c.text({b.right() - 16, b.bottom() - 21}, percent, {.size = 18, .face = Face::Bold, .align = Align::Right});
 }
 
+/// For the last row: letter, name, time, bar.
+void draw_presenter_card(View& view, const DuelView& duel, const DuelState& state, std::size_t i, Rect b) {
+  Canvas& c = view.canvas;
+  const Theme& t = c.theme();
+  const DuelSide& side = duel.sides[i];
+  const Color color = t.rank(static_cast<int>(i));
+  const bool ahead = duel.fastest == static_cast<int>(i) && duel.sides.size() > 1;
+  c.rect(b, {.fill = t.card, .stroke = ahead ? t.t1 : t.line, .radius = 12, .width = ahead ? 3.0f : 1.0f});
+  const float tag = parts::rank_tag(
+      c, {b.x + 18, b.y + 36}, static_cast<int>(i),
+      {.width = 42, .height = 40, .size = 28, .label = side_letter(i)});
+  const float x = b.x + 18 + tag + 14, right = b.right() - 18;
+  c.text({x, b.y + 36}, fit(c.fonts(), side_name(duel, i), right - x, 28, Face::Bold), {.size = 28, .face = Face::Bold});
+  if (!side.available) {
+    parts::paragraph(c, {b.x + 18, b.y + 84}, b.w - 36, tr(side.why_not), {.size = 28, .color = t.t2, .max_lines = 2});
+    return;
+  }
+  const double clock = duel_clock(duel, state);
+  const float share = side.time_us > 0 ? static_cast<float>(std::clamp(clock / side.time_us, 0.0, 1.0)) : 0;
+  const std::string time = microseconds_text(side.time_us);
+  c.text({b.x + 18, b.y + 100}, time,
+         {.size = size_that_fits(c.fonts(), time, b.w - 36, {60, 52, 44, 36, 28}, Face::Bold), .face = Face::Bold});
+  draw_bar(c, {b.x + 18, b.bottom() - 32, b.w - 36, 14}, share, color);
+}
+
 }  // namespace
 
 std::string side_letter(std::size_t side) {
@@ -253,8 +278,13 @@ double duel_clock(const DuelView& duel, const DuelState& state) {
 void draw_duel_cards(View& view, const DuelView& duel, const DuelState& state, Rect box, DuelAnswer& answer) {
   const auto n = static_cast<float>(duel.sides.size());
   const float gap = 16, w = (box.w - gap * (n - 1)) / n;
-  for (std::size_t i = 0; i < duel.sides.size(); ++i)
-    draw_card(view, duel, state, i, {box.x + static_cast<float>(i) * (w + gap), box.y, w, box.h}, answer);
+  for (std::size_t i = 0; i < duel.sides.size(); ++i) {
+    const Rect card{box.x + static_cast<float>(i) * (w + gap), box.y, w, box.h};
+    if (view.ctx.presenter)
+      draw_presenter_card(view, duel, state, i, card);
+    else
+      draw_card(view, duel, state, i, card, answer);
+  }
 }
 
 }  // namespace ringside::app

@@ -72,6 +72,15 @@ std::string x_text(const DuelView& duel, double x) {
   return std::to_string(static_cast<int>(x + .5));
 }
 
+/// Sizes of the plot's texts: a presenter's are read from the last row.
+struct Sizes {
+  float axis = 13, name = 15, range = 13, cursor = 14, line = 2.5f;
+};
+Sizes sizes_of(const View& view) {
+  if (!view.ctx.presenter) return {};
+  return {.axis = 28, .name = 28, .range = 28, .cursor = 28, .line = 4};
+}
+
 /// "8 MiB", "16 nodes".
 std::string cursor_text(const DuelView& duel) {
   if (!duel.setup.over_nodes) return sim::format_bytes(duel.setup.bytes);
@@ -81,34 +90,41 @@ std::string cursor_text(const DuelView& duel) {
 void draw_grid(View& view, const DuelView& duel, const Axes& a) {
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
+  const Sizes s = sizes_of(view);
+  const float under = a.box.bottom() + s.axis * .6f + 8;
+  float last_y = 1e9f;
   for (double y = a.y0; y <= a.y1 * 1.001; y *= 10) {
     c.line({a.box.x, a.y(y)}, {a.box.right(), a.y(y)}, t.line);
-    c.text({a.box.x - 8, a.y(y)}, y_text(duel, y), {.size = 13, .color = t.t3, .align = Align::Right});
+    if (last_y - a.y(y) < s.axis * 1.3f) continue;
+    last_y = a.y(y);
+    c.text({a.box.x - 8, a.y(y)}, y_text(duel, y), {.size = s.axis, .color = t.t3, .align = Align::Right});
   }
   const double factor = duel.setup.over_nodes ? 2 : 32;
   double last = a.x0;
   float free_from = a.box.x - 40;
   const double now = duel.setup.over_nodes ? duel.setup.nodes : static_cast<double>(duel.setup.bytes);
-  const float cursor = a.x(now), taken = c.width(cursor_text(duel), 14, Face::Bold) / 2 + 14;
+  const float cursor = a.x(now), taken = c.width(cursor_text(duel), s.cursor, Face::Bold) / 2 + 14;
   for (double x = a.x0; x <= a.x1 * 1.001; x *= factor) {
     last = x;
     c.line({a.x(x), a.box.y}, {a.x(x), a.box.bottom()}, t.line);
     const std::string text = x_text(duel, x);
-    const float half = c.width(text, 13) / 2;
+    const float half = c.width(text, s.axis) / 2;
     if (a.x(x) - half < free_from || std::fabs(a.x(x) - cursor) < half + taken) continue;
-    c.text({a.x(x), a.box.bottom() + 16}, text, {.size = 13, .color = t.t3, .align = Align::Center});
+    c.text({a.x(x), under}, text, {.size = s.axis, .color = t.t3, .align = Align::Center});
     free_from = a.x(x) + half + 10;
   }
   const std::string end = x_text(duel, a.x1);
-  if (last < a.x1 * .999 && a.box.right() - c.width(end, 13) / 2 > free_from &&
-      std::fabs(a.box.right() - cursor) > c.width(end, 13) / 2 + taken)
-    c.text({a.box.right(), a.box.bottom() + 16}, end, {.size = 13, .color = t.t3, .align = Align::Center});
+  const float half_end = c.width(end, s.axis) / 2;
+  if (last < a.x1 * .999 && a.box.right() - half_end > free_from &&
+      std::fabs(a.box.right() - cursor) > half_end + taken)
+    c.text({a.box.right(), under}, end, {.size = s.axis, .color = t.t3, .align = Align::Center});
 }
 
 void draw_bands(View& view, const DuelView& duel, const Axes& a) {
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
   if (duel.sides.size() < 2) return;
+  const Sizes s = sizes_of(view);
   for (const DuelBand& band : duel.bands) {
     const float x0 = a.x(band.from), x1 = a.x(band.to);
     if (x1 - x0 < 2) continue;
@@ -121,41 +137,47 @@ void draw_bands(View& view, const DuelView& duel, const Axes& a) {
     }
     const std::string name =
         band.side < 0 ? tr("duel.tie") : side_name(duel, static_cast<std::size_t>(band.side));
-    if (c.width(name, 15) + 10 > x1 - x0) continue;
-    c.text({(x0 + x1) / 2, a.box.y + 16}, name,
-           {.size = 15,
+    if (c.width(name, s.name) + 10 > x1 - x0) continue;
+    c.text({(x0 + x1) / 2, a.box.y + s.name * .6f + 7}, name,
+           {.size = s.name,
             .color = band.side < 0 ? t.t1 : t.t2,
             .face = band.side < 0 ? Face::Bold : Face::Regular,
             .align = Align::Center});
     if (band.side >= 0) continue;
     const std::string range = x_text(duel, band.from) + " - " + x_text(duel, band.to);
-    if (c.width(range, 13) + 8 < x1 - x0)
-      c.text({(x0 + x1) / 2, a.box.y + 36}, range, {.size = 13, .color = t.t2, .align = Align::Center});
+    if (c.width(range, s.range) + 8 < x1 - x0)
+      c.text({(x0 + x1) / 2, a.box.y + s.name * 1.9f + 7}, range, {.size = s.range, .color = t.t2, .align = Align::Center});
   }
 }
 
 /// One line pattern a side, so that colour is not the only difference.
-void draw_curve(Canvas& c, std::size_t side, const std::vector<Vec2>& points, Color color) {
+void draw_curve(Canvas& c, std::size_t side, const std::vector<Vec2>& points, Color color, float width) {
   static constexpr std::array<Dash, 4> kPatterns{{{}, {10, 5}, {3, 4}, {14, 4}}};
   if (points.size() < 2) return;
   if (kPatterns[side % 4].on == 0)
-    c.stroke(points, color, 2.5f);
+    c.stroke(points, color, width);
   else
-    c.dashed(points, color, 2.5f, kPatterns[side % 4]);
+    c.dashed(points, color, width, kPatterns[side % 4]);
 }
 
 void draw_curves(View& view, const DuelView& duel, const Axes& a) {
   Canvas& c = view.canvas;
+  const Sizes s = sizes_of(view);
+  const bool presenter = view.ctx.presenter;
   for (std::size_t i = 0; i < duel.sides.size(); ++i) {
     const Color color = c.theme().rank(static_cast<int>(i));
     std::vector<Vec2> points;
     for (const DuelPoint& p : duel.points)
       if (const auto v = value_of(duel, p, i)) points.push_back({a.x(p.x), a.y(*v)});
-    draw_curve(c, i, points, color);
+    draw_curve(c, i, points, color, s.line);
     if (points.empty()) continue;
     const std::size_t at = std::min(points.size() - 1, points.size() * (1 + i) / 9);
     parts::rank_tag(c, points[at], static_cast<int>(i),
-                    {.width = 22, .height = 19, .size = 13, .align = Align::Center, .label = side_letter(i)});
+                    {.width = presenter ? 40.0f : 22.0f,
+                     .height = presenter ? 38.0f : 19.0f,
+                     .size = presenter ? 28.0f : 13.0f,
+                     .align = Align::Center,
+                     .label = side_letter(i)});
   }
 }
 
@@ -207,19 +229,16 @@ void draw_cursor(View& view, const DuelView& duel, const Axes& a, DuelAnswer& an
     c.circle({x, a.y(v)}, 6, t.rank(static_cast<int>(i)), t.card, 2);
   }
   const std::string label = cursor_text(duel);
-  const float w = c.width(label, 14, Face::Bold) + 18,
+  const float size = sizes_of(view).cursor, h = size + 10, w = c.width(label, size, Face::Bold) + 18,
               lx = std::clamp(x, a.box.x + w / 2, a.box.right() - w / 2);
-  c.rect({lx - w / 2, a.box.bottom() + 4, w, 24}, {.fill = t.accent, .radius = 6});
-  c.text({lx, a.box.bottom() + 16}, label,
-         {.size = 14, .color = t.ink, .face = Face::Bold, .align = Align::Center, .on_shape = true});
+  c.rect({lx - w / 2, a.box.bottom() + 4, w, h}, {.fill = t.accent, .radius = 6});
+  c.text({lx, a.box.bottom() + 4 + h / 2}, label,
+         {.size = size, .color = t.ink, .face = Face::Bold, .align = Align::Center, .on_shape = true});
 }
 
-}  // namespace
-
-void draw_duel_plot(View& view, const DuelView& duel, const DuelState& state, Rect box, DuelAnswer& answer) {
+/// What the axes show, with its title.
+void draw_plot_head(View& view, const DuelView& duel, Rect box, DuelAnswer& answer) {
   Canvas& c = view.canvas;
-  const Theme& t = c.theme();
-  parts::card(c, box, {}, t.card, t.line, 12);
   const std::array<std::string, 2> values{tr("duel.axis.time"), tr("duel.axis.busbw")},
       xs{tr("duel.axis.size"), tr("duel.axis.nodes")};
   float w = 0;
@@ -240,7 +259,19 @@ void draw_duel_plot(View& view, const DuelView& duel, const DuelState& state, Re
                           : (duel.setup.over_nodes ? "duel.plot.time_nodes" : "duel.plot.time_size"));
   c.text({box.x + 18, y}, fit(c.fonts(), title, box.w - w - w2 - 60, 16, Face::Bold),
          {.size = 16, .face = Face::Bold});
+}
+
+}  // namespace
+
+void draw_duel_plot(View& view, const DuelView& duel, const DuelState& state, Rect box, DuelAnswer& answer) {
+  Canvas& c = view.canvas;
+  const Theme& t = c.theme();
+  parts::card(c, box, {}, t.card, t.line, 12);
   Axes a{.box = {box.x + 78, box.y + 60, box.w - 110, box.h - 98}};
+  if (view.ctx.presenter)
+    a.box = {box.x + 130, box.y + 24, box.w - 174, box.h - 76};
+  else
+    draw_plot_head(view, duel, box, answer);
   set_range(a, duel, state);
   draw_bands(view, duel, a);
   draw_grid(view, duel, a);

@@ -38,7 +38,7 @@ class DuelScene final : public Scene {
     const Rect stage = view.box;
     const float margin = 24;
     DuelAnswer answer;
-    const float cards = std::clamp(stage.h * .4f, 226.0f, 260.0f);
+    const float cards = view.ctx.presenter ? 180.0f : std::clamp(stage.h * .4f, 226.0f, 260.0f);
     const Rect top{stage.x + margin, stage.y + 16, stage.w - 2 * margin, cards};
     if (made_->problem) {
       parts_problem(view);
@@ -77,7 +77,6 @@ class DuelScene final : public Scene {
                ? std::optional(static_cast<float>(std::min(1.0, duel_clock(*made_, state_) / slowest)))
                : std::nullopt;
   }
-  std::map<std::string, sim::FactValue> lesson_facts(const SceneContext&) const override { return {}; }
 
   /// "bytes:8388608,nodes:8,preset:dgx-h100,sides:Ring+Tree,x:nodes,y:busbw,clock:120"
   std::string place() const override {

@@ -72,12 +72,8 @@ const SumView* sum_at(const Pen& p, int rank) {
 
 void draw_sum_text(const Pen& p, const SumView& sum, Rect box) {
   Canvas& c = p.c;
-  const sim::ReduceOp kind = p.ring.info.op;
-  const char* op = kind == sim::ReduceOp::Prod  ? " × "
-                   : kind == sim::ReduceOp::Min ? " min "
-                   : kind == sim::ReduceOp::Max ? " max "
-                                                : " + ";
-  const std::string left = number_text(sum.arrived.values[0]) + op + operand_text(sum.own.values[0]) + " = ";
+  const std::string left = number_text(sum.arrived.values[0]) + " " + op_sign(p.ring.info.op) + " " +
+                           operand_text(sum.own.values[0]) + " = ";
   const std::string right = number_text(sum.result.values[0]);
   float size = std::min(26.0f, box.h * .66f);
   while (size > p.smallest() && c.width(left, size) + c.width(right, size, Face::Bold) > box.w - 16)
@@ -190,8 +186,12 @@ void draw_card(const Pen& p, const CardBox& card, PoisonAnswer& answer) {
     return;
   }
   const float row = std::clamp(b.h * .2f, 22.0f, 30.0f);
-  const Rect cells{b.x + 12, b.bottom() - row - 12, b.w - 24, row};
-  draw_hero_number(p, card.rank, {b.x + 12, b.y + 40, b.w - 24, cells.y - b.y - 50});
+  Rect cells{b.x + 12, b.bottom() - row - 12, b.w - 24, row};
+  const Rect hero{b.x + 12, b.y + 40, b.w - 24, cells.y - b.y - 50};
+  if (hero.h >= p.smallest())
+    draw_hero_number(p, card.rank, hero);
+  else  // a card too low for both: the chunks are the story
+    cells = {cells.x, b.y + 48, cells.w, b.bottom() - 12 - (b.y + 48)};
   draw_cells_row(p, card.rank, cells, answer);
 }
 
@@ -252,44 +252,79 @@ void draw_links(const Pen& p) {
   }
 }
 
-/// "3 / 8 ranks passed" and "0 / 64 cells NaN", side by side.
+/// The hole in the ring: free of cards, as wide as it is at the height of `middle`.
+Rect hole(const Pen& p, Vec2 middle) {
+  float left = 0, right = p.layout.size.x, top = 0, bottom = p.layout.size.y;
+  for (const CardBox& card : p.layout.cards) {
+    const Rect& b = card.box;
+    if (b.y < middle.y && b.bottom() > middle.y) {
+      if (b.center().x < middle.x) left = std::max(left, b.right());
+      else right = std::min(right, b.x);
+    } else if (b.center().y < middle.y) {
+      top = std::max(top, b.bottom());
+    } else {
+      bottom = std::min(bottom, b.y);
+    }
+  }
+  return {left, top, right - left, bottom - top};
+}
+
+/// What of the whole world, or of all cells, is poisoned.
+struct Count {
+  int n = 0, of = 0;
+  std::string what, where;
+};
+
+void draw_count(const Pen& p, Vec2 at, float room, float big, const Count& count) {
+  Canvas& c = p.c;
+  const float label = std::max(15.0f, p.smallest()), quiet = std::max(14.0f, p.smallest());
+  const std::string number = std::to_string(count.n), rest = " / " + std::to_string(count.of);
+  float size = big;
+  while (size > 20 && c.width(number, size, Face::Bold) + c.width(rest, size) > room - 10) size -= 2;
+  c.runs({at.x, at.y - 18},
+         {{number, count.n > 0 ? p.t.nan_text : p.t.t1, Face::Bold}, {rest, p.t.t3, Face::Regular}}, size,
+         Align::Center);
+  c.text({at.x, at.y + 24}, fit(c.fonts(), count.what, room, label, Face::Bold),
+         {.size = label, .face = Face::Bold, .align = Align::Center});
+  if (!count.where.empty())
+    c.text({at.x, at.y + 24 + label * 1.5f}, fit(c.fonts(), count.where, room, quiet),
+           {.size = quiet, .color = p.t.t2, .align = Align::Center});
+}
+
+/// "3 / 8 ranks passed" and "0 / 64 cells NaN", side by side; a presenter whose ring leaves no room for both
+/// has the first.
 void draw_counts(const Pen& p) {
   Canvas& c = p.c;
   const Vec2 m = p.layout.dial_radius > 0 && p.layout.form != Form::Squares
                      ? p.layout.dial
                      : Vec2{p.layout.size.x / 2, p.layout.size.y / 2};
-  const float label = std::max(15.0f, p.smallest()), quiet = std::max(14.0f, p.smallest());
-  const float big = p.view.ctx.presenter ? 56.0f : 44.0f, half = p.view.ctx.presenter ? 170.0f : 96.0f;
-  const auto count = [&](float x, int n, int of, const std::string& what, const std::string& where,
-                         bool magenta) {
-    const std::string number = std::to_string(n), rest = " / " + std::to_string(of);
-    float size = big;
-    while (size > 20 && c.width(number, size, Face::Bold) + c.width(rest, size) > 2 * half - 20) size -= 2;
-    c.runs({x, m.y - 18},
-           {{number, magenta && n > 0 ? p.t.nan_text : p.t.t1, Face::Bold}, {rest, p.t.t3, Face::Regular}},
-           size, Align::Center);
-    c.text({x, m.y + 24}, fit(c.fonts(), what, 2 * half - 10, label, Face::Bold),
-           {.size = label, .face = Face::Bold, .align = Align::Center});
-    c.text({x, m.y + 24 + label * 1.5f}, fit(c.fonts(), where, 2 * half - 10, quiet),
-           {.size = quiet, .color = p.t.t2, .align = Align::Center});
-  };
+  const float quiet = std::max(14.0f, p.smallest());
+  const bool presenter = p.view.ctx.presenter;
+  const float free = p.layout.form == Form::Squares ? p.layout.size.x : hole(p, m).w - 32;
+  const float wanted = presenter ? 170.0f : 96.0f, big = presenter ? 56.0f : 44.0f;
+  const bool both = !presenter || free >= 4 * wanted;
   if (p.ring.steps > 0)
     c.text({m.x, m.y - 70},
            tr("nan.ring_step", {std::to_string(p.ring.ring_step), std::to_string(p.ring.steps)}),
            {.size = quiet, .color = p.t.t2, .align = Align::Center});
-  count(m.x - half, p.poison.ranks_poisoned, p.ring.world, tr("nan.count.ranks"), tr("nan.count.transit"),
-        true);
-  c.line({m.x, m.y - 38}, {m.x, m.y + 52}, p.t.line);
-  count(m.x + half, p.poison.cells_poisoned, p.poison.cells, tr("nan.count.cells"), tr("nan.count.finished"),
-        true);
+  const Count ranks{p.poison.ranks_poisoned, p.ring.world, tr("nan.count.ranks"),
+                    both ? tr("nan.count.transit") : std::string()};
+  const Count cells{p.poison.cells_poisoned, p.poison.cells, tr("nan.count.cells"), tr("nan.count.finished")};
+  if (both) {
+    draw_count(p, {m.x - wanted, m.y}, 2 * wanted - 10, big, ranks);
+    c.line({m.x, m.y - 38}, {m.x, m.y + 52}, p.t.line);
+    draw_count(p, {m.x + wanted, m.y}, 2 * wanted - 10, big, cells);
+  } else {
+    draw_count(p, m, free, big, ranks);
+  }
   std::string end;
   if (p.poison.hides && p.poison.cells_at_end == 0 && p.poison.any)
     end = tr("nan.end.hidden", {std::string(sim::to_word(p.ring.info.op))});
   else if (p.poison.any && p.ring.steps > 0)
     end = tr("nan.end.holds", {std::to_string(p.ring.steps), std::to_string(p.poison.cells_at_end),
                                std::to_string(p.poison.cells)});
-  const float room = std::min(p.layout.size.x - 40, 4 * half + 30);
-  if (!end.empty())
+  const float room = std::min({p.layout.size.x - 40, 4 * wanted + 30, presenter ? free : 1e9f});
+  if (!end.empty() && (!presenter || c.width(end, quiet) <= room))  // a presenter's caption says it too
     c.text({m.x, m.y + 96}, fit(c.fonts(), end, room, quiet),
            {.size = quiet, .color = p.t.t2, .align = Align::Center});
 }
