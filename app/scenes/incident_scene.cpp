@@ -129,6 +129,8 @@ class IncidentScene final : public Scene {
       draw_reading(view, *desk_);
     } else if (items_.incident == nullptr || state_.opening || desk_->error()) {
       draw_open_page(view, state_, *desk_);
+    } else if (view.ctx.presenter) {
+      draw_enlarged(view);
     } else {
       draw_stage(view, state_, items_);
     }
@@ -186,6 +188,15 @@ class IncidentScene final : public Scene {
   }
 
  private:
+  /// The stage as on a screen of half the size: its smallest texts are read from the last row.
+  void draw_enlarged(View& view) {
+    constexpr float kLarger = 2;
+    View inner{view.canvas, view.ui, view.actions, view.ctx, {0, 0, view.box.w / kLarger, view.box.h / kLarger}};
+    view.canvas.push_figure({view.box.x, view.box.y}, kLarger);
+    draw_stage(inner, state_, items_);
+    view.canvas.pop_figure();
+  }
+
   void make_words() {
     const backend::Incident& incident = *items_.incident;
     items_.verdict = verdict_text(incident);

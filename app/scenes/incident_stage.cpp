@@ -606,6 +606,8 @@ void draw_stage(View& view, ViewState& state, const Items& items) {
   const bool tall = s.h > 700;
   const float tools_h = items.tools.empty() ? 44 : tall ? 112 : 94;
   const auto rows = static_cast<float>(std::max<std::size_t>(1, items.evidence.size()));
+  if (view.ctx.presenter)  // the verdict and the lines that say so
+    return draw_evidence(view, state, items, {x, top, w, std::min(40 + kEvidenceRow * rows, bottom - top)});
   // The lanes take what they need, the evidence gets the rest.
   const float least_evidence = 40 + kEvidenceRow * std::min(rows, tall ? 6.0f : 3.0f);
   const float lanes_end =

@@ -73,6 +73,37 @@ TEST(LargeType, TheInspectorIsLaidOverTheStage) {
   }
 }
 
+TEST(Presenters, EveryStageFits) {
+  struct Case {
+    const char *scene, *file;
+    float least;  // pixels of the smallest text
+  };
+  constexpr std::array kCases{Case{"nan", "nan-eight-gpus.toml", 28},
+                              Case{"nan", "float16-overflow.toml", 28},
+                              Case{"cluster", "cluster-64x8-crash.toml", 28},
+                              Case{"cluster", "crash-one-rank.toml", 28},
+                              Case{"cluster", "cluster-16384-failures.toml", 28},
+                              Case{"duel", "four-gpus.toml", 28},
+                              Case{"allreduce", "eight-gpus-16.toml", 28},
+                              Case{"step", "training-step.toml", 28}};
+  for (const Lang lang : {Lang::En, Lang::Ko}) {
+    Harness h({.lang = lang, .theme = ThemeChoice::Light});
+    h.app->shell().presenter = true;
+    for (const Case& one : kCases) {
+      h.open(one.file);
+      h.session().scene_id = one.scene;
+      for (const double share : {0.0, 0.4, 1.0}) {
+        h.session().playhead().t =
+            static_cast<std::int64_t>(share * static_cast<double>(h.session().end_time()));
+        h.frames(3);
+        EXPECT_EQ(h.problems(), "") << one.file << ", " << one.scene << " at " << share;
+        for (const DrawnText& text : h.record().texts)
+          EXPECT_GE(text.box.h, .82f * (one.least - .1f)) << one.scene << ", " << one.file << ": " << text.text;
+      }
+    }
+  }
+}
+
 TEST(Checks, FindWhatIsWrong) {
   DrawRecord record;
   const Rect window{0, 0, 200, 100};
