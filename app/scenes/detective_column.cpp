@@ -32,6 +32,33 @@ void draw_tool(View& view, const DetectiveGame& game, sim::Tool tool, Rect box, 
   if (hit.clicked && why.empty()) answer.tool = tool;
 }
 
+/// Which look comes first, by its price.
+std::array<sim::Tool, sim::kToolCount> tools_by_cost() {
+  std::array<sim::Tool, sim::kToolCount> order{};
+  for (int i = 0; i < sim::kToolCount; ++i) order[static_cast<std::size_t>(i)] = static_cast<sim::Tool>(i);
+  std::stable_sort(order.begin(), order.end(),
+                   [](sim::Tool a, sim::Tool b) { return sim::cost_ns(a) < sim::cost_ns(b); });
+  return order;
+}
+
+/// While the notebook is empty: what can be written into it.
+void draw_what_looks_tell(Canvas& c, Rect box) {
+  const Theme& t = c.theme();
+  float y = parts::paragraph(c, {box.x, box.y + 10}, box.w, tr("detective.note.empty"),
+                             {.size = 14, .color = t.t2, .max_lines = std::max(1, static_cast<int>(box.h / 21))}) +
+            8;
+  for (const sim::Tool tool : tools_by_cost()) {
+    const std::string word(sim::to_word(tool));
+    const auto lines = wrap(c.fonts(), tr_word("detective.tells", word), box.w - 12, 13, Face::Regular, 2);
+    const float h = 20 + 17 * static_cast<float>(lines.size()) + 6;
+    if (y + h > box.bottom()) return;
+    c.text({box.x, y + 8}, tr_word("detective.tool", word), {.size = 14, .face = Face::Bold});
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      c.text({box.x + 12, y + 26 + 17 * static_cast<float>(i)}, lines[i], {.size = 13, .color = t.t2});
+    y += h;
+  }
+}
+
 struct NoteRow {
   std::size_t report = 0, line = 0;
   bool title = false, odd = false;
@@ -104,10 +131,7 @@ void draw_tools(View& view, const DetectiveGame& game, Rect box, DetectiveAnswer
   c.text({box.x, box.y + 9}, fit(c.fonts(), tr("detective.tools"), box.w, 14, Face::Bold),
          {.size = 14, .color = t.t3, .face = Face::Bold});
   // Cheap ones first, as an operator looks.
-  std::array<sim::Tool, sim::kToolCount> order{};
-  for (int i = 0; i < sim::kToolCount; ++i) order[static_cast<std::size_t>(i)] = static_cast<sim::Tool>(i);
-  std::stable_sort(order.begin(), order.end(),
-                   [](sim::Tool a, sim::Tool b) { return sim::cost_ns(a) < sim::cost_ns(b); });
+  const auto order = tools_by_cost();
   constexpr float kGap = 6, kHeight = 50;
   const float w = (box.w - 2 * kGap) / 3;
   for (int i = 0; i < sim::kToolCount; ++i)
@@ -128,8 +152,7 @@ void draw_notebook(View& view, const DetectiveGame& game, DetectiveMemory& memor
          {.size = 14, .color = t.t3, .face = Face::Bold});
   const Rect inside{list.x, box.y + 34, list.w, box.h - 40};
   if (game.engine().reports().empty()) {
-    parts::paragraph(c, {inside.x, inside.y + 10}, inside.w, tr("detective.note.empty"),
-                     {.size = 14, .color = t.t2, .max_lines = std::max(1, static_cast<int>(inside.h / 21))});
+    draw_what_looks_tell(c, inside);
     return;
   }
   const std::vector<NoteRow> rows = note_rows(c, game, inside.w);

@@ -27,6 +27,8 @@ std::string hint_text(const DetectiveGame& game) {
   switch (game.hint()) {
     case DetectiveHint::Begin:
       return tr("detective.hint.begin");
+    case DetectiveHint::Deeper:
+      return tr("detective.hint.deeper");
     case DetectiveHint::Follow:
       return tr("detective.hint.follow");
     case DetectiveHint::Decide:

@@ -78,7 +78,20 @@ std::int64_t DetectiveGame::watchdog_left_ns() const {
 DetectiveHint DetectiveGame::hint() const {
   if (watchdog_struck_) return DetectiveHint::Late;
   if (engine_.reports().empty()) return DetectiveHint::Begin;
-  return rank_ >= 0 || count(NodeMark::Suspect) > 0 ? DetectiveHint::Decide : DetectiveHint::Follow;
+  if (rank_ >= 0 || count(NodeMark::Suspect) > 0) return DetectiveHint::Decide;
+  return something_stands_out() ? DetectiveHint::Follow : DetectiveHint::Deeper;
+}
+
+bool DetectiveGame::something_stands_out() const {
+  if (!logs_.empty()) return true;
+  const auto differs = [&](const sim::NodeTile& tile) {
+    return tile.utilisation_percent != usual_.utilisation_percent || tile.power_w != usual_.power_w;
+  };
+  if (std::any_of(dashboard_.begin(), dashboard_.end(), differs)) return true;
+  for (const sim::ToolReport& report : engine_.reports())
+    for (const NotebookLine& line : notebook_lines(report))
+      if (line.odd) return true;
+  return false;
 }
 
 void DetectiveGame::look(sim::Tool tool) {
@@ -265,7 +278,7 @@ std::string rank_ranges(const std::vector<int>& ranks, std::size_t most, int& le
     while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
     out += (out.empty() ? "R" : ", R") + std::to_string(ranks[i]);
     if (end - i == 2) out += ", R" + std::to_string(ranks[end - 1]);
-    if (end - i > 2) out += " - R" + std::to_string(ranks[end - 1]);
+    if (end - i > 2) out += "-R" + std::to_string(ranks[end - 1]);
     i = end;
   }
   left = static_cast<int>(ranks.size() - i);

@@ -19,7 +19,8 @@ enum class NodeMark : std::uint8_t { None, Suspect, Cleared };
 /// What the player may do next that makes sense, from what they have done and seen.
 enum class DetectiveHint : std::uint8_t {
   Begin,   // nothing was run yet
-  Follow,  // something was run, nothing is suspected
+  Deeper,  // what was run says the same of all ranks, and the log names none
+  Follow,  // something stands out, nothing is suspected
   Decide,  // there is a suspect
   Late,    // the watchdog has ended the job
 };
@@ -51,6 +52,8 @@ class DetectiveGame {
   double gpu_hours_lost() const;
   /// Until the job's watchdog is due (10 minutes after the last step); negative once that is past.
   std::int64_t watchdog_left_ns() const;
+  /// A tile, the log or a look tells something of few ranks.
+  bool something_stands_out() const;
   /// Its line stands in the log.
   bool watchdog_struck() const { return watchdog_struck_; }
   DetectiveHint hint() const;

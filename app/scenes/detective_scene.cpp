@@ -121,7 +121,7 @@ class DetectiveScene final : public Scene {
     if (!game.replay(place)) return false;
     game_.emplace(std::move(game));
     page_ = Page::Game;
-    memory_ = {.naming = naming, .seed = static_cast<double>(*seed)};
+    memory_ = {.naming = naming, .seed = static_cast<double>(*seed), .log_row = first_row()};
     seeded_ = true;
     tale_lang_.reset();
     if (game_->closed()) {
@@ -134,6 +134,8 @@ class DetectiveScene final : public Scene {
  private:
   enum class Page : std::uint8_t { Start, Game };
 
+  /// The row that is read in full at first: it shows that rows can be.
+  int first_row() const { return game_->logs().empty() ? -1 : 0; }
   bool on_desk() const { return page_ == Page::Game && game_ && !game_->closed(); }
 
   void begin(std::uint64_t seed) {
@@ -146,7 +148,7 @@ class DetectiveScene final : public Scene {
   void take_case() {
     made_ = making_.get();
     game_.emplace(*made_);
-    memory_ = {.seed = memory_.seed};
+    memory_ = {.seed = memory_.seed, .log_row = first_row()};
     page_ = Page::Game;
     tale_lang_.reset();
   }

@@ -35,8 +35,8 @@ struct DetectiveMemory {
   bool naming = false, starting = false;
   double seed = 1;  // in the field of the start page
   float log_at = 0, notes_at = 0;
-  int log_row = -1;  // the row that is read in full
-  double made_for_s = -1;  // since when the case is being made; < 0 = none is
+  int log_row = -1;        // the row that is read in full
+  double made_for_s = -1;  // how long the case is being made by now; < 0 = none is
 };
 
 /// Where the desk has its parts.

@@ -307,7 +307,9 @@ class HomeScene final : public Scene {
         explain_.popup(view, "home.explain.popup", ask);
       }
       const Rect solve{d.x + 16, d.bottom() - 16 - 36, d.w - 32, 36};
-      if (solves && view.ui.button("home.detective", solve, tr("home.detective"),
+      const std::string& long_name = tr("home.detective");
+      const bool fits = c.width(long_name, 15, Face::Bold) <= solve.w - 40;
+      if (solves && view.ui.button("home.detective", solve, fits ? long_name : tr("scene.detective"),
                                    {.icon = Glyph::Flag, .size = 15, .explain = tr("home.detective_explain")})) {
         view.emit(action::ShowScene{"detective"});
         continue;

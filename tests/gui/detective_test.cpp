@@ -89,6 +89,11 @@ TEST(DetectiveGame, HintsFollowWhatWasDone) {
   EXPECT_EQ(game.hint(), DetectiveHint::Begin);
   game.look(sim::Tool::NanCheck);
   EXPECT_EQ(game.hint(), DetectiveHint::Follow);
+  DetectiveGame quiet(made(4711));  // nobody prints, all tiles are the same
+  quiet.look(sim::Tool::NanCheck);
+  EXPECT_EQ(quiet.hint(), DetectiveHint::Deeper);
+  quiet.look(sim::Tool::Dump);
+  EXPECT_EQ(quiet.hint(), DetectiveHint::Follow);
   game.mark(12, NodeMark::Suspect);
   EXPECT_EQ(game.hint(), DetectiveHint::Decide);
   while (game.watchdog_left_ns() > -10'000'000'000) game.look(sim::Tool::Dump);
@@ -145,7 +150,7 @@ TEST(DetectiveGame, AsATextAndBack) {
 TEST(DetectiveGame, RangesOfRanks) {
   int left = 0;
   EXPECT_EQ(rank_ranges({361}, 4, left), "R361");
-  EXPECT_EQ(rank_ranges({0, 1, 2, 3, 5, 6, 9}, 4, left), "R0 - R3, R5, R6, R9");
+  EXPECT_EQ(rank_ranges({0, 1, 2, 3, 5, 6, 9}, 4, left), "R0-R3, R5, R6, R9");
   EXPECT_EQ(left, 0);
   EXPECT_EQ(rank_ranges({0, 8, 16, 24}, 2, left), "R0, R8");
   EXPECT_EQ(left, 2);
