@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "backend/files.hpp"
 #include "sim/base/json_writer.hpp"
 #include "sim/base/text.hpp"
 
@@ -20,6 +21,13 @@ int report(const sim::Error& error, bool json, int code) {
   writer.field("hint", error.hint).end_object().end_object();
   print(out + "\n");
   return code;
+}
+
+sim::Result<sim::MeasuredMachine> load_machine(const std::string& path) {
+  constexpr std::int64_t kMaxBytes = 1 << 20;
+  const auto text = backend::read_file(path, kMaxBytes);
+  if (!text) return text.error();
+  return sim::parse_measured_machine(*text, path);
 }
 
 bool print(std::string_view text) {

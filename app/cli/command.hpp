@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "sim/base/result.hpp"
+#include "sim/model/mpi_machine.hpp"
 
 namespace ringside::app {
 
@@ -30,12 +31,16 @@ void add_diagnose(CLI::App& program, ExitCode& exit);
 void add_explain(CLI::App& program, ExitCode& exit);
 void add_live(CLI::App& program, ExitCode& exit);
 void add_hub(CLI::App& program, ExitCode& exit);
+void add_measure(CLI::App& program, ExitCode& exit);
 void add_predict(CLI::App& program, ExitCode& exit);
 void add_compare(CLI::App& program, ExitCode& exit);
 void add_reliability(CLI::App& program, ExitCode& exit);
 
 /// Prints the message on stderr, and with `json` {"error":{…}} on stdout. Gives `code`.
 int report(const sim::Error& error, bool json, int code);
+
+/// Reads a preset file that `measure` wrote.
+sim::Result<sim::MeasuredMachine> load_machine(const std::string& path);
 
 /// Writes to stdout and says whether all of it went out.
 bool print(std::string_view text);

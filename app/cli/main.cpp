@@ -19,8 +19,8 @@ int run_program(int argc, char** argv) {
       "             1 the request could not be done, 2 bad usage or bad input.");
   program.require_subcommand(1);
   ExitCode exit;
-  for (const AddCommand add : {add_run, add_check, add_diagnose, add_explain, add_live, add_hub, add_predict,
-                               add_compare, add_reliability, add_scenes, add_version})
+  for (const AddCommand add : {add_run, add_check, add_diagnose, add_explain, add_live, add_hub, add_measure,
+                               add_predict, add_compare, add_reliability, add_scenes, add_version})
     add(program, exit);
   try {
     program.parse(argc, argv);

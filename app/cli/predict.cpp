@@ -180,6 +180,91 @@ sim::Result<std::string> run_predict(const PredictOptions& options, const sim::T
                       : predict_text(options, *preset, gpus, *all);
 }
 
+namespace {
+
+/// algbw in GB/s; busbw of an AllReduce on so many ranks.
+double algbw(std::int64_t bytes, double us) {
+  return us > 0 ? static_cast<double>(bytes) / us / 1e3 : 0;
+}
+double bus_factor(std::int64_t ranks) {
+  return 2 * static_cast<double>(ranks - 1) / static_cast<double>(ranks);
+}
+
+std::string measured_json(const PredictOptions& options, const sim::MeasuredMachine& machine,
+                          std::int64_t ranks, const std::optional<double>& error) {
+  std::string out;
+  sim::JsonWriter json(out);
+  json.begin_object()
+      .field("preset", machine.name)
+      .field("title", machine.library)
+      .field("nodes", std::int64_t{1});
+  json.field("gpus_per_node", ranks)
+      .field("ranks", ranks)
+      .field("collective", sim::to_word(options.collective));
+  json.field("fitted", true).key("rows").begin_array();
+  for (std::int64_t bytes = options.sizes.from;; bytes *= 2) {
+    const sim::MpiAlgorithm algorithm = sim::algorithm_of(sim::MpiWay::Library, ranks, bytes);
+    const double us = sim::predict_us(machine, sim::MpiWay::Library, ranks, bytes);
+    json.begin_object().field("size_bytes", bytes).field("time_us", five_digits(us));
+    json.field("time_ns", static_cast<std::int64_t>(us * 1000 + 0.5));
+    json.field("algbw_GBps", five_digits(algbw(bytes, us)));
+    json.field("busbw_GBps", five_digits(algbw(bytes, us) * bus_factor(ranks)));
+    json.field("algorithm", sim::to_word(algorithm))
+        .field("protocol", "mpi")
+        .field("channels", std::int64_t{1});
+    optional_field(json, "expected_error_percent", error);
+    json.key("nccl_choice").null();
+    json.end_object();
+    if (bytes > options.sizes.to / 2) break;
+  }
+  json.end_array().end_object();
+  return out + "\n";
+}
+
+std::string measured_text(const PredictOptions& options, const sim::MeasuredMachine& machine,
+                          std::int64_t ranks, const std::optional<double>& error) {
+  std::string out = fmt::format(
+      "{}: {}\n{} on {} ranks of one machine, MPI_Allreduce\n", sim::escape_for_display(machine.name),
+      sim::escape_for_display(machine.library), sim::to_word(options.collective), ranks);
+  out += fmt::format("{:>10} {:>11} {:>9} {:>9}  {:<19} {}\n", "size", "time", "algbw", "busbw", "algorithm",
+                     "expected error");
+  const std::string expected = error ? fmt::format("{:.0f} %", *error) : "not measured";
+  for (std::int64_t bytes = options.sizes.from;; bytes *= 2) {
+    const sim::MpiAlgorithm algorithm = sim::algorithm_of(sim::MpiWay::Library, ranks, bytes);
+    const double us = sim::predict_us(machine, sim::MpiWay::Library, ranks, bytes);
+    const std::string time = us_text(us);
+    const std::size_t width = time.find("μ") == std::string::npos ? 11 : 12;
+    out += fmt::format("{:>10} {:>{}} {:>9.3f} {:>9.3f}  {:<19} {}\n", sim::format_bytes(bytes), time, width,
+                       algbw(bytes, us), algbw(bytes, us) * bus_factor(ranks), sim::to_word(algorithm),
+                       expected);
+    if (bytes > options.sizes.to / 2) break;
+  }
+  out +=
+      "algbw and busbw in GB/s (10^9 bytes/s). The expected error is the median on this machine, when it was "
+      "measured";
+  if (ranks != machine.ranks) out += fmt::format(" with {} ranks", machine.ranks);
+  return out + ".\n";
+}
+
+}  // namespace
+
+sim::Result<std::string> run_predict_measured(const PredictOptions& options,
+                                              const sim::MeasuredMachine& machine) {
+  if (options.nodes != 1 || options.collective != sim::Collective::AllReduce) {
+    sim::Error error;
+    error.what = options.nodes != 1 ? "a measured machine is one machine"
+                                    : "only AllReduce is predicted for a measured machine";
+    error.legal = options.nodes != 1 ? "--nodes 1" : "--collective all_reduce";
+    return error;
+  }
+  const std::int64_t ranks = options.gpus_per_node > 0 ? options.gpus_per_node : machine.ranks;
+  if (ranks < 2)
+    return sim::Error{.what = "one rank has nobody to reduce with", .legal = "--gpus-per-node 2 …"};
+  const auto& error = machine.error_percent[static_cast<std::size_t>(sim::MpiWay::Library)];
+  return options.json ? measured_json(options, machine, ranks, error)
+                      : measured_text(options, machine, ranks, error);
+}
+
 sim::Result<std::string> run_compare(const CompareOptions& options, std::string_view text,
                                      const sim::TimeModel& model) {
   const auto preset = sim::find_preset(options.preset);

@@ -7,6 +7,7 @@
 
 #include "sim/base/result.hpp"
 #include "sim/collective/schedule.hpp"
+#include "sim/model/mpi_machine.hpp"
 #include "sim/model/time_model.hpp"
 
 namespace ringside::app {
@@ -40,6 +41,11 @@ struct CompareOptions {
 /// protocol, channels, expected_error_percent, nccl_choice {algorithm, protocol, time_us}}]}.
 /// expected_error_percent is null when nothing was measured.
 sim::Result<std::string> run_predict(const PredictOptions& options, const sim::TimeModel& model);
+
+/// The same for a machine that `ringside-cli measure` found: MPI_Allreduce by Open MPI's own choice of
+/// algorithm, in the same JSON (protocol "mpi", nccl_choice null). AllReduce on one machine only.
+sim::Result<std::string> run_predict_measured(const PredictOptions& options,
+                                              const sim::MeasuredMachine& machine);
 
 /// `table` is the text of an nccl-tests table. JSON: {preset, nodes, gpus_per_node, collective, fitted, rows
 /// [{size_bytes, measured_us, predicted_us, measured_busbw_GBps, predicted_busbw_GBps}], bands [{band,

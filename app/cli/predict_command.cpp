@@ -25,6 +25,11 @@ sim::Result<sim::TimeModel> load_model(const std::string& assets) {
   return sim::parse_time_model(*text, "presets.toml");
 }
 
+/// A preset's name has neither: it is a file that `measure` wrote.
+bool is_file(const std::string& preset) {
+  return preset.find('/') != std::string::npos || preset.ends_with(".toml");
+}
+
 int predict(ModelOptions<PredictOptions>& given) {
   const bool json = given.options.json;
   const auto sizes = parse_size_range(given.size);
@@ -41,6 +46,13 @@ int predict(ModelOptions<PredictOptions>& given) {
     return report(error, json, kBadInput);
   }
   given.options.collective = *collective;
+  if (is_file(given.options.preset)) {
+    const auto machine = load_machine(given.options.preset);
+    if (!machine) return report(machine.error(), json, kBadInput);
+    const auto text = run_predict_measured(given.options, *machine);
+    if (!text) return report(text.error(), json, kBadInput);
+    return print(*text) ? kDone : kCouldNot;
+  }
   const auto model = load_model(given.assets);
   if (!model) return report(model.error(), json, kCouldNot);
   const auto text = run_predict(given.options, *model);
@@ -61,8 +73,9 @@ int compare(ModelOptions<CompareOptions>& given) {
 }
 
 template <class Options>
-void common_options(CLI::App* command, ModelOptions<Options>& given) {
-  command->add_option("--preset", given.options.preset, "Kind of node: " + sim::preset_names())->required();
+void common_options(CLI::App* command, ModelOptions<Options>& given, const std::string& more = {}) {
+  command->add_option("--preset", given.options.preset, "Kind of node: " + sim::preset_names() + more)
+      ->required();
   command->add_option("--nodes", given.options.nodes, "Number of nodes");
   command->add_option("--gpus-per-node", given.options.gpus_per_node, "GPUs of a node, if not the preset's");
   command->add_option("--assets", given.assets, "Folder that holds presets.toml");
@@ -74,7 +87,8 @@ void common_options(CLI::App* command, ModelOptions<Options>& given) {
 void add_predict(CLI::App& program, ExitCode& exit) {
   auto* command = program.add_subcommand("predict", "How long a collective takes on a kind of cluster");
   const auto given = std::make_shared<ModelOptions<PredictOptions>>();
-  common_options(command, *given);
+  common_options(command, *given,
+                 "; or a file that measure wrote (then --gpus-per-node is the number of ranks)");
   command->add_option("--size", given->size, "Bytes, such as 64M or 8M..8G (K, M, G are 2^10, 2^20, 2^30)")
       ->required();
   command->add_option("--collective", given->collective, "all_reduce, reduce_scatter, all_gather …")

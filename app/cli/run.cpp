@@ -14,7 +14,7 @@ namespace ringside::app {
 namespace {
 
 struct RunOptions {
-  std::string file, trace, perfetto;
+  std::string file, trace, perfetto, machine;
   bool json = false, allow_outside = false;
 };
 
@@ -71,8 +71,13 @@ sim::Status write_outputs(const RunOptions& options, const sim::Trace& trace) {
 
 int run(const RunOptions& options) {
   if (const auto error = clash(options)) return report(*error, options.json, kBadInput);
-  const auto scenario = backend::load_scenario(options.file, options.allow_outside);
+  auto scenario = backend::load_scenario(options.file, options.allow_outside);
   if (!scenario) return report(scenario.error(), options.json, kBadInput);
+  if (!options.machine.empty()) {
+    const auto machine = load_machine(options.machine);
+    if (!machine) return report(machine.error(), options.json, kBadInput);
+    sim::put_on_machine(*scenario, machine->machine);
+  }
   const sim::Simulation simulation = sim::simulate(*scenario);
   if (auto written = write_outputs(options, simulation.trace); !written)
     return report(written.error(), options.json, kCouldNot);
@@ -90,6 +95,10 @@ void add_run(CLI::App& program, ExitCode& exit) {
   const auto options = std::make_shared<RunOptions>();
   command->add_option("FILE", options->file, "The scenario, a .toml file")->required();
   command->add_flag("--json", options->json, "Print one JSON object on stdout and nothing else");
+  command
+      ->add_option("--machine", options->machine,
+                   "Links and reductions of a machine that measure found, instead of the scenario's")
+      ->type_name("FILE.toml");
   command->add_option("--trace", options->trace, "Write every event, one JSON object a line")
       ->type_name("OUT.jsonl");
   command->add_option("--perfetto", options->perfetto, "Write a timeline for ui.perfetto.dev")

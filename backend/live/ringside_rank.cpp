@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "backend/live/gpu_calls.hpp"
+#include "backend/live/measure.hpp"
 #include "backend/live/supervisor.hpp"
 #include "backend/live/worker.hpp"
 #include "sim/base/quantity.hpp"
@@ -20,6 +21,7 @@ struct Arguments {
   backend::WorkerOptions worker;
   std::string hub, mode = "stepped", device = "auto", pace = "0ns", silent = "0ns", log_folder;
   bool list_devices = false;
+  std::vector<std::int64_t> measure;  // from, to
 };
 
 /// One line for `ringside-cli live`: "gpus N", or "gpus 0 REASON". A process of its own, so that nobody else
@@ -40,6 +42,8 @@ int list_devices() {
 
 int run(Arguments& arguments, int argc, char** argv) {
   if (arguments.list_devices) return list_devices();
+  if (!arguments.measure.empty())
+    return backend::measure_ranks(arguments.measure[0], arguments.measure[1], &argc, &argv);
   if (arguments.worker.scenario_path.empty()) {
     std::fprintf(stderr, "ringside-rank: --scenario FILE is required\n");
     return 2;
@@ -100,6 +104,10 @@ int main(int argc, char** argv) {
   Arguments arguments;
   app.add_option("--scenario", arguments.worker.scenario_path, "scenario file; rank 0 reads it for all");
   app.add_flag("--devices", arguments.list_devices, "say how many GPUs this build and machine can use");
+  app.add_option("--measure", arguments.measure,
+                 "time messages, reductions and AllReduces of FROM to TO bytes")
+      ->expected(2)
+      ->check(CLI::Range(std::int64_t{64}, std::int64_t{1} << 30));
   app.add_option("--device", arguments.device,
                  "gpu: CUDA and NCCL, one GPU for each rank; cpu: MPI; auto: gpu if every rank has one")
       ->check(CLI::IsMember({"auto", "gpu", "cpu"}));

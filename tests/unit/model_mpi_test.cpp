@@ -1,6 +1,7 @@
 // Open MPI's decision, row by row of its table, and the cost formulas against numbers worked by hand.
 #include <gtest/gtest.h>
 
+#include "sim/model/mpi_machine.hpp"
 #include "sim/model/mpi_model.hpp"
 
 namespace ringside::sim {
@@ -52,6 +53,56 @@ TEST(MpiModel, Costs) {
   // Short messages go by latency, long ones by bandwidth: the two must cross.
   EXPECT_LT(us(MpiAlgorithm::RecursiveDoubling, 64, 64), us(MpiAlgorithm::Ring, 64, 64));
   EXPECT_GT(us(MpiAlgorithm::RecursiveDoubling, 64, 64 << 20), us(MpiAlgorithm::Ring, 64, 64 << 20));
+}
+
+TEST(MeasuredMachine, IsReadAsItWasWritten) {
+  MeasuredMachine machine;
+  machine.name = "box \"7\"";
+  machine.library = "Open MPI v4.1.4";
+  machine.ranks = 4;
+  machine.cores = 8;
+  machine.machine = {1.2345, 5432.1, 0.5, 1 << 20};
+  machine.library_reduce_per_us = 9'999;
+  machine.error_percent = {12.5, std::nullopt, 0.0};
+  const std::string text = write_measured_machine(machine);
+  const auto again = parse_measured_machine(text, "here.toml");
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(again->name, machine.name);
+  EXPECT_EQ(again->library, machine.library);
+  EXPECT_EQ(again->ranks, 4);
+  EXPECT_EQ(again->cores, 8);
+  EXPECT_EQ(again->machine.alpha_us, 1.2345);
+  EXPECT_EQ(again->machine.bytes_per_us, 5432.1);
+  EXPECT_EQ(again->machine.reduce_per_us, 0.5);
+  EXPECT_EQ(again->library_reduce_per_us, 9'999);
+  EXPECT_EQ(again->error_percent, machine.error_percent);
+  EXPECT_EQ(write_measured_machine(*again), text);
+}
+
+TEST(MeasuredMachine, SaysWhatIsWrongWithAFile) {
+  const auto what = [](std::string_view text) {
+    const auto read = parse_measured_machine(text, "here.toml");
+    return read ? std::string() : read.error().message();
+  };
+  EXPECT_NE(what("").find("format"), std::string::npos);
+  EXPECT_NE(what("format = 1\n").find("machine"), std::string::npos);
+  EXPECT_NE(what("format = 1\n[machine]\nname = 3\n").find("here.toml:3"), std::string::npos);
+  EXPECT_NE(what("format = 1\n[machine]\nname = \"a\"\nlibrary = \"b\"\nranks = 1\n").find("2 to"),
+            std::string::npos);
+  EXPECT_NE(what("format = [").find("here.toml"), std::string::npos);
+}
+
+TEST(MeasuredMachine, PutsAScenarioOnItself) {
+  auto scenario = parse_scenario(
+      "[cluster]\npreset = \"dgx-a100\"\ngpus_per_node = 4\n[tensor]\nshape = [1000]\nvalues = \"none\"\n",
+      "s.toml");
+  ASSERT_TRUE(scenario) << scenario.error().message();
+  put_on_machine(*scenario, {2, 1000, 4000, 1 << 20});
+  EXPECT_EQ(scenario->cluster.topology.intra, (LinkSpec{2'000, 1'000'000'000}));
+  EXPECT_EQ(scenario->collective.reduce_ns, 250) << "250 elements of 4 bytes at 4 bytes a ns";
+  const auto again = parse_scenario(to_toml(*scenario), "again.toml");
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(again->cluster.topology, scenario->cluster.topology);
 }
 
 }  // namespace
