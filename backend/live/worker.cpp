@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -16,7 +17,9 @@
 #include "backend/live/flight_log.hpp"
 #include "backend/live/mpi_plane.hpp"
 #include "sim/base/text.hpp"
+#include "sim/job/buckets.hpp"
 #include "sim/job/network.hpp"
+#include "sim/scenario/inputs.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace ringside::backend {
@@ -68,9 +71,11 @@ class Worker : public StepObserver {
   }
 
  private:
+  /// This rank's clock: the machine's, unless a test makes it wrong.
+  std::int64_t now_ns() const { return unix_ns() + shared_.clock_shift_ns; }
   Record record(EventType type) const {
     Record r;
-    r.event.t = unix_ns() - options_.origin_unix_ns;
+    r.event.t = now_ns() - options_.origin_unix_ns;
     r.event.type = type;
     return r;
   }
@@ -121,7 +126,7 @@ class Worker : public StepObserver {
   bool on_gpu_;
   FlightLog flight_;  // shared, locks itself
   sim::Network network_;
-  sim::Tensor gradient_;
+  sim::Tensor gradient_, input_;  // input_: without a network, what each step begins with
   std::vector<FaultOrder> orders_;
   sim::Schedule schedule_;
   std::int64_t schedule_count_ = -1;
@@ -287,10 +292,11 @@ void Worker::slow_down(std::int64_t step, std::chrono::steady_clock::time_point 
   std::this_thread::sleep_for(std::chrono::nanoseconds(longer_ns));
 }
 
+/// As the simulator cuts it: with a network the last layer first.
 sim::Chunk Worker::bucket_range(int bucket) const {
-  const int buckets = scenario_.training.buckets;
-  if (buckets == 1) return {0, gradient_.count(), 0, 0, 0};
-  return sim::even_chunks(gradient_.count(), buckets).chunks[static_cast<std::size_t>(bucket)];
+  const sim::Bucket part =
+      sim::bucket_plan(scenario_.training, gradient_.count())[static_cast<std::size_t>(bucket)];
+  return {part.offset, part.count, 0, 0, 0};
 }
 
 const sim::Schedule& Worker::schedule_for(std::int64_t count) {
@@ -373,7 +379,7 @@ void Worker::call(std::int64_t step, const sim::Shape& shape, std::span<std::byt
   const sim::Schedule& schedule = schedule_for(count);
   ++seq_;
   shared_.enqueued.store(static_cast<std::uint32_t>(seq_), std::memory_order_relaxed);
-  flight_.enqueued(seq_, scenario_.collective.collective, gradient_.dtype, shape, unix_ns());
+  flight_.enqueued(seq_, scenario_.collective.collective, gradient_.dtype, shape, now_ns());
   Record called = record(EventType::CollectiveEnqueued);
   called.seq = seq_;
   called.step = static_cast<std::int32_t>(step);
@@ -400,8 +406,8 @@ void Worker::call(std::int64_t step, const sim::Shape& shape, std::span<std::byt
 
   Record moved = called;
   moved.event.type = EventType::CollectiveStarted;
-  moved.event.t = unix_ns() - options_.origin_unix_ns;
-  flight_.started(seq_, unix_ns());
+  moved.event.t = now_ns() - options_.origin_unix_ns;
+  flight_.started(seq_, now_ns());
   shared_.started.store(static_cast<std::uint32_t>(seq_), std::memory_order_relaxed);
   tell(moved);
   now_running_ = &schedule;
@@ -411,10 +417,10 @@ void Worker::call(std::int64_t step, const sim::Shape& shape, std::span<std::byt
     end_by_error(status.error().message(),
                  (on_gpu_ ? "" : "*** An error occurred in MPI_Allreduce: ") + status.error().message());
   in_collective_since_.store(0, std::memory_order_release);
-  flight_.completed(seq_, unix_ns());
+  flight_.completed(seq_, now_ns());
   shared_.completed.store(static_cast<std::uint32_t>(seq_), std::memory_order_relaxed);
   moved.event.type = EventType::CollectiveFinished;
-  moved.event.t = unix_ns() - options_.origin_unix_ns;
+  moved.event.t = now_ns() - options_.origin_unix_ns;
   tell(moved);
 }
 
@@ -438,7 +444,7 @@ void Worker::training_step(std::int64_t step) {
   if (network_.enabled()) {
     gradient_ = network_.backward(rank_, step, scenario_.tensor.dtype);
   } else {
-    gradient_ = *sim::make_inputs(scenario_)[static_cast<std::size_t>(rank_)];
+    gradient_ = input_;
   }
   slow_down(step, began);
   FaultOrder order;
@@ -472,6 +478,10 @@ void Worker::training_step(std::int64_t step) {
 int Worker::run() {
   if (scenario_.training.network.enabled)
     network_ = sim::Network(scenario_.training.network, scenario_.seed, plane_->world_size());
+  else if (const auto input = sim::make_input(scenario_, rank_))
+    input_ = *input;
+  else  // a scenario without values: zeros of its shape
+    input_ = sim::Tensor(scenario_.tensor.dtype, scenario_.tensor.shape);
   std::thread heart([this] { heartbeat_loop(); });
   std::thread watchdog([this] { watchdog_loop(); });
   tell_text(EventType::CommInit, "default_pg");
@@ -490,6 +500,21 @@ int local_rank(int rank) {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
     if (const char* value = std::getenv(name)) return std::atoi(value);
   return rank;
+}
+
+/// For tests: RINGSIDE_TEST_HOSTS="beta:2:250000000" makes ranks from 2 on say that they are on host beta, whose
+/// clock is 250 ms ahead. Several, separated by commas; the last that fits counts.
+void pretend_other_host(SharedRank& shared, int rank) {
+  const char* value = std::getenv("RINGSIDE_TEST_HOSTS");
+  std::stringstream hosts(value == nullptr ? "" : value);
+  for (std::string one; std::getline(hosts, one, ',');) {
+    char name[64] = {};
+    int from = 0;
+    long long shift = 0;
+    if (std::sscanf(one.c_str(), "%63[^:]:%d:%lld", name, &from, &shift) != 3 || rank < from) continue;
+    std::snprintf(shared.host, sizeof shared.host, "%s", name);
+    shared.clock_shift_ns = shift;
+  }
 }
 
 /// Rank 0's file for everybody; empty if it cannot be read, which the parser then says.
@@ -524,6 +549,7 @@ int run_worker(SharedRank& shared, const WorkerOptions& options, int* argc, char
   utsname system{};
   ::uname(&system);
   std::snprintf(shared.host, sizeof shared.host, "%s", system.nodename);
+  pretend_other_host(shared, rank);
   std::snprintf(shared.device, sizeof shared.device, "%s", (*plane)->device().c_str());
   std::snprintf(shared.mpi_version, sizeof shared.mpi_version, "%s", mpi.c_str());
   if ((*plane)->layer() == "nccl")

@@ -128,11 +128,43 @@ Verdict rule_node_down(const Case& c) {
   return d;
 }
 
+namespace {
+
+/// Ranks told of ports of their hosts. A cable has two ends: when both go down nobody can say which one failed,
+/// and no rank did.
+Verdict ports_told_by_ranks(const Case& c, const NicSurvey& first) {
+  const bool stuck = std::any_of(c.survey.ranks.begin(), c.survey.ranks.end(), [](const RankSurvey& rank) {
+    return rank.pending() != nullptr || rank.timeout || !rank.errors.empty();
+  });
+  if (!stuck) return std::nullopt;
+  std::string what;
+  std::vector<std::string> hosts;
+  for (const NicSurvey& nic : c.survey.nics) {
+    if (nic.rank < 0) continue;
+    const std::string& host = c.survey.host_of(nic.rank);
+    if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
+    const bool back = nic.up_t >= 0;
+    what += (what.empty() ? "Port " : ", port ") + nic.port + " of " + host + " went down" +
+            (back ? " and came back " + format_duration(nic.up_t - nic.down_t) + " later" : "");
+  }
+  Diagnosis d = undecided(c, DiagnosisKind::LinkDown, {}, first.event,
+                          what + ": the network between the hosts failed, not a rank.", {});
+  d.confidence = Confidence::Likely;
+  d.culprit_nodes = hosts;
+  d.first_cause.node = c.survey.host_of(first.rank);
+  for (const NicSurvey& nic : c.survey.nics)
+    if (nic.event != first.event) d.evidence.push_back(cite(c, nic.event));
+  return d;
+}
+
+}  // namespace
+
 Verdict rule_port_down(const Case& c) {
   if (c.survey.nics.empty()) return std::nullopt;
   const auto first =
       std::min_element(c.survey.nics.begin(), c.survey.nics.end(),
                        [](const NicSurvey& a, const NicSurvey& b) { return a.down_t < b.down_t; });
+  if (first->rank >= 0) return ports_told_by_ranks(c, *first);
   const bool came_back = first->up_t >= 0;
   const std::string back = " and came back " + format_duration(first->up_t - first->down_t) + " later.";
   return blame_node(c, came_back ? DiagnosisKind::IbError : DiagnosisKind::LinkDown, first->node,

@@ -101,14 +101,19 @@ void on_node_event(Survey& all, const Trace& trace, const Event& e, std::uint32_
   if (e.type == EventType::NodeState && trace.string(e.text.text) == "down") all.node_down.push_back(index);
   if (e.type == EventType::NodeState && trace.string(e.text.text) == "up") all.node_up.push_back(index);
   if (e.type == EventType::LogLine) all.kernel_lines.push_back(index);
-  if (e.type != EventType::NicState) return;
+}
+
+/// From a node, or from a rank about a port of its host.
+void on_port(Survey& all, const Trace& trace, const Event& e, std::uint32_t index) {
+  const int rank = e.src_kind == Source::Kind::Rank ? e.src_id : -1;
+  const int node = rank >= 0 ? all.node_of(rank) : e.src_id;
   const std::string& port = trace.string(e.text.text);
   for (NicSurvey& nic : all.nics)
-    if (nic.node == e.src_id && nic.port == port) {
+    if (nic.node == node && nic.rank == rank && nic.port == port) {
       if (e.text.code != 0 && nic.up_t < 0) nic.up_t = e.t;
       return;
     }
-  if (e.text.code == 0) all.nics.push_back({e.src_id, port, e.t, -1, index});
+  if (e.text.code == 0) all.nics.push_back({node, rank, port, e.t, -1, index});
 }
 
 }  // namespace
@@ -128,6 +133,7 @@ Survey survey(const Trace& trace, std::int64_t until) {
   for (const std::uint32_t index : trace.order()) {
     const Event& e = trace.events()[index];
     if (e.t > until) break;
+    if (e.type == EventType::NicState) on_port(all, trace, e, index);
     switch (e.src_kind) {
       case Source::Kind::Rank:
         if (e.src_id >= 0 && e.src_id < all.world())

@@ -79,6 +79,7 @@ struct RankSurvey {
 
 struct NicSurvey {
   int node = 0;
+  int rank = -1;  // the rank that told of its host's port; -1 = the node itself did
   std::string port;
   std::int64_t down_t = -1, up_t = -1;  // first down; the up after it
   std::uint32_t event = 0;

@@ -1,6 +1,7 @@
 // The numbers that the ranks start from.
+#include "sim/scenario/inputs.hpp"
+
 #include "sim/base/random.hpp"
-#include "sim/scenario/scenario.hpp"
 
 namespace ringside::sim {
 namespace {
@@ -41,18 +42,33 @@ Tensor ones(const TensorSpec& spec) {
 
 }  // namespace
 
+std::shared_ptr<const Tensor> make_input(const Scenario& scenario, int rank) {
+  const TensorSpec& spec = scenario.tensor;
+  switch (spec.values) {
+    case ValueSource::None:
+      return nullptr;
+    case ValueSource::List:
+    case ValueSource::File:
+      return spec.list[static_cast<std::size_t>(rank)];
+    case ValueSource::Ones:
+      return std::make_shared<const Tensor>(ones(spec));
+    case ValueSource::Index:
+      return std::make_shared<const Tensor>(index_values(spec, rank));
+    case ValueSource::RandomNormal:
+      break;
+  }
+  return std::make_shared<const Tensor>(normal_values(scenario, rank));
+}
+
 std::vector<std::shared_ptr<const Tensor>> make_inputs(const Scenario& scenario) {
   const TensorSpec& spec = scenario.tensor;
   if (spec.values == ValueSource::None) return {};
   if (spec.values == ValueSource::List || spec.values == ValueSource::File) return spec.list;
+  const auto world = static_cast<std::size_t>(scenario.world_size());
   if (spec.values == ValueSource::Ones)
-    return std::vector<std::shared_ptr<const Tensor>>(static_cast<std::size_t>(scenario.world_size()),
-                                                      std::make_shared<const Tensor>(ones(spec)));
+    return std::vector<std::shared_ptr<const Tensor>>(world, make_input(scenario, 0));
   std::vector<std::shared_ptr<const Tensor>> inputs;
-  for (std::int64_t rank = 0; rank < scenario.world_size(); ++rank) {
-    inputs.push_back(std::make_shared<const Tensor>(
-        spec.values == ValueSource::Index ? index_values(spec, rank) : normal_values(scenario, rank)));
-  }
+  for (int rank = 0; rank < scenario.world_size(); ++rank) inputs.push_back(make_input(scenario, rank));
   return inputs;
 }
 

@@ -2,13 +2,18 @@
 // gets its verdict.
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <ostream>
+#include <thread>
 #include <tuple>
 
+#include "backend/live/host_clocks.hpp"
 #include "backend/live/recording.hpp"
 #include "sim/job/simulate.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -66,16 +71,32 @@ std::map<StepKey, std::vector<sim::Scalar>> numbers_of(const sim::Trace& trace) 
   return out;
 }
 
-class SameNumbers : public testing::TestWithParam<std::tuple<int, const char*>> {};
+/// What `ringside-cli live` is asked for, and how many collectives a step that makes.
+struct Job {
+  const char* name;
+  int ranks;
+  std::string arguments;
+  std::string scenario;  // instead of the command line's
+  int calls = 1;
+};
+void PrintTo(const Job& job, std::ostream* out) {
+  *out << job.name;
+}
+
+class SameNumbers : public testing::TestWithParam<Job> {};
 
 /// Ring step by ring step, the real ranks hold the bits that the simulator computes. 105 parameters divide by
-/// none of the world sizes.
+/// none of the world sizes but 3, and no bucket of them divides by 4 or 8.
 TEST_P(SameNumbers, AsTheSimulator) {
-  const auto [ranks, dtype] = GetParam();
+  const Job& job = GetParam();
   const Folder folder;
   const std::string recording = folder.path + "/run.rsr";
-  const LiveRun run =
-      live("-n " + std::to_string(ranks) + " --steps 3 --dtype " + dtype + " --record " + recording);
+  std::string what = "-n " + std::to_string(job.ranks) + " --steps 3";
+  if (!job.scenario.empty()) {
+    std::ofstream(folder.path + "/job.toml") << job.scenario;
+    what = "--scenario " + folder.path + "/job.toml";
+  }
+  const LiveRun run = live(what + " " + job.arguments + " --record " + recording);
   ASSERT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.json["outcome"], "completed");
   EXPECT_EQ(run.json["diagnosis"]["kind"], "none");
@@ -86,16 +107,36 @@ TEST_P(SameNumbers, AsTheSimulator) {
   const sim::Simulation simulated = sim::simulate(*scenario);
   const auto real = numbers_of(*trace), expected = numbers_of(simulated.trace);
   EXPECT_EQ(real.size(), expected.size());
-  EXPECT_EQ(real.size(), static_cast<std::size_t>(3 * 2 * (ranks - 1) * ranks));
+  EXPECT_EQ(real.size(), static_cast<std::size_t>(3 * job.calls * 2 * (job.ranks - 1) * job.ranks));
   EXPECT_TRUE(real == expected);
 }
-INSTANTIATE_TEST_SUITE_P(Worlds, SameNumbers,
-                         testing::Values(std::tuple(2, "float32"), std::tuple(3, "float32"),
-                                         std::tuple(4, "float16"), std::tuple(8, "float32")),
-                         [](const auto& test) {
-                           return std::to_string(std::get<0>(test.param)) + "_ranks_" +
-                                  std::get<1>(test.param);
-                         });
+
+std::string job_toml(int ranks, const std::string& tensor, const std::string& training) {
+  return "[cluster]\nnodes = 1\ngpus_per_node = " + std::to_string(ranks) + "\n[tensor]\n" + tensor +
+         "\n[training]\nsteps = 3\n" + training +
+         "\n[collective]\nop = \"avg\"\n[stack]\nlibrary = \"mpi\"\nwatchdog = \"30s\"\n";
+}
+const std::string kNetwork = "[training.network]\nenabled = true\nlayers = [2, 8, 8, 1]";
+
+INSTANTIATE_TEST_SUITE_P(
+    Worlds, SameNumbers,
+    testing::Values(Job{"2_ranks_float32", 2, "--dtype float32", ""},
+                    Job{"2_ranks_float16", 2, "--dtype float16", ""},
+                    Job{"3_ranks_float32", 3, "--dtype float32", ""},
+                    Job{"3_ranks_float16", 3, "--dtype float16", ""},
+                    Job{"4_ranks_float32", 4, "--dtype float32", ""},
+                    Job{"4_ranks_float16", 4, "--dtype float16", ""},
+                    Job{"8_ranks_float32", 8, "--dtype float32", ""},
+                    Job{"8_ranks_float16", 8, "--dtype float16", ""},
+                    // Fewer elements than ranks: some chunks are empty. And a count that no world size divides.
+                    Job{"8_ranks_5_elements", 8, "--elements 5 --dtype float32", ""},
+                    Job{"4_ranks_1013_elements", 4, "--elements 1013 --dtype float16", ""},
+                    // The last layer first, as DistributedDataParallel cuts it and the simulator does.
+                    Job{"4_ranks_3_buckets", 4, "", job_toml(4, "dtype = \"float32\"", "buckets = 3\n" + kNetwork), 3},
+                    Job{"3_ranks_5_buckets", 3, "", job_toml(3, "dtype = \"float16\"", "buckets = 5\n" + kNetwork), 5},
+                    Job{"2_ranks_random_in_2_buckets", 2, "",
+                        job_toml(2, "dtype = \"float32\"\nshape = [101]\nvalues = { random = \"normal\" }", "buckets = 2"), 2}),
+    [](const auto& test) { return std::string(test.param.name); });
 
 class Faults : public testing::TestWithParam<std::tuple<const char*, const char*, const char*, int>> {};
 
@@ -138,6 +179,79 @@ TEST(Live, BothWaysOnTheSameDataAreCompared) {
   const nlohmann::json& found = halves.json["comparison"];
   EXPECT_EQ(found["collectives"], 4);
   EXPECT_EQ(found["equal"] == 4, !found.contains("first_difference"));
+}
+
+/// Two ranks say that they live on another host, whose clock is wrong by a quarter of a second. That is found,
+/// with an error that holds, and nobody is blamed for it.
+TEST(Live, ClocksOfHostsAreCompared) {
+  const Folder folder;
+  const std::string recording = folder.path + "/run.rsr";
+  ::setenv("RINGSIDE_TEST_HOSTS", "alpha:0:0,beta:2:250000000", 1);
+  const LiveRun run = live("-n 4 --steps 12 --pace 250ms --record " + recording);
+  ::unsetenv("RINGSIDE_TEST_HOSTS");
+  ASSERT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.json["outcome"], "completed");
+  EXPECT_EQ(run.json["diagnosis"]["kind"], "none") << run.json["diagnosis"]["first_cause"]["what"];
+  ASSERT_EQ(run.json["clocks"].size(), 1u);
+  const auto& clock = run.json["clocks"][0];
+  EXPECT_EQ(clock["host"], "beta");
+  EXPECT_EQ(clock["reference"], "alpha");
+  const auto offset = clock["offset_ns"].get<std::int64_t>(), error = clock["error_ns"].get<std::int64_t>();
+  EXPECT_LE(std::abs(offset - 250'000'000), error);
+  EXPECT_LT(error, 200'000'000) << "else it would say nothing";
+  const auto trace = backend::read_recording(recording);
+  ASSERT_TRUE(trace);
+  bool said = false;
+  for (const sim::Event& e : trace->events())
+    said = said || (e.type == sim::EventType::LogLine && e.src_kind == sim::Source::Kind::Hub &&
+                    trace->string(e.text.channel) == backend::kClockStream &&
+                    trace->string(e.text.text).find("clock of beta") != std::string::npos);
+  EXPECT_TRUE(said) << "viewers and the recording are told too";
+}
+
+/// The process whose command line holds both texts; 0 if there is none.
+int process_with(const std::string& first, const std::string& second) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
+    const std::string line((std::istreambuf_iterator<char>(file)), {});
+    const int pid = std::atoi(entry.path().filename().c_str());
+    if (pid > 0 && line.find(first) != std::string::npos && line.find(second) != std::string::npos) return pid;
+  }
+  return 0;
+}
+
+/// The hub dies in the middle: training goes on, another hub takes its place, and one recording holds the
+/// beginning and the end.
+TEST(Live, SurvivesTheDeathOfItsHub) {
+  const Folder folder;
+  const std::string recording = folder.path + "/run.rsr";
+  ::setenv("TMPDIR", folder.path.c_str(), 1);  // the run's own folder, by which its hub is found
+  LiveRun run;
+  std::thread running([&] { run = live("-n 2 --steps 40 --pace 100ms --record " + recording); });
+  int hub = 0;
+  for (int i = 0; i < 3000 && hub == 0; ++i) {  // once training is recorded
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const auto trace = std::filesystem::exists(recording) ? backend::read_recording(recording)
+                                                          : sim::Result<sim::Trace>(sim::Error{});
+    if (trace && trace->size() > 100) hub = process_with(std::string("hub\0--run", 9), folder.path);
+  }
+  ASSERT_TRUE(hub > 0 || (running.join(), false)) << "no hub was found";
+  ::kill(hub, SIGKILL);
+  running.join();
+  ::unsetenv("TMPDIR");
+  ASSERT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.json["outcome"], "completed");
+  EXPECT_EQ(run.json["hub_restarts"], 1);
+  const auto trace = backend::read_recording(recording);
+  ASSERT_TRUE(trace) << trace.error().message();
+  std::int32_t first = 1000, last = 0;
+  for (const sim::Event& e : trace->events())
+    if (e.type == sim::EventType::PhaseBegin) {
+      first = std::min(first, e.phase.step);
+      last = std::max(last, e.phase.step);
+    }
+  EXPECT_EQ(first, 1);
+  EXPECT_EQ(last, 40);
 }
 
 TEST(Live, RefusesWhatALiveRunCannotDo) {
