@@ -15,6 +15,8 @@
 #include "app/cli/command.hpp"
 #include "backend/files.hpp"
 #include "backend/live/compare.hpp"
+#include "backend/live/host_clocks.hpp"
+#include "backend/live/hub.hpp"
 #include "backend/live/launcher.hpp"
 #include "backend/live/recording.hpp"
 #include "backend/trace_file.hpp"
@@ -169,7 +171,7 @@ Comparisons comparisons(const sim::Trace& trace) {
 }
 
 std::string live_json(const sim::Trace& trace, const sim::Diagnosis& diagnosis, const LiveOptions& options,
-                      const backend::LaunchNotes& notes) {
+                      const backend::LaunchNotes& notes, const std::vector<backend::HostOffset>& clocks) {
   std::string out;
   sim::JsonWriter json(out);
   json.begin_object().field("title", trace.header.title).field("seed", trace.header.seed);
@@ -186,6 +188,20 @@ std::string live_json(const sim::Trace& trace, const sim::Diagnosis& diagnosis, 
   json.field("events", static_cast<std::int64_t>(trace.size()))
       .field("collectives", static_cast<std::int64_t>(trace.collective_count()));
   if (!options.launch.recording.empty()) json.field("recording", notes.recording);
+  if (notes.hub_restarts > 0) json.field("hub_restarts", notes.hub_restarts);
+  if (!clocks.empty()) {
+    json.key("clocks").begin_array();
+    for (const backend::HostOffset& clock : clocks)
+      json.begin_object()
+          .field("host", clock.host)
+          .field("reference", clock.reference)
+          .field("offset_ns", clock.offset_ns)
+          .field("error_ns", clock.error_ns)
+          .field("events", clock.events)
+          .field("resets", clock.resets)
+          .end_object();
+    json.end_array();
+  }
   json.key("diagnosis");
   std::string verdict;
   sim::append_diagnosis_json(verdict, diagnosis);
@@ -194,7 +210,7 @@ std::string live_json(const sim::Trace& trace, const sim::Diagnosis& diagnosis, 
 }
 
 std::string live_text(const sim::Trace& trace, const sim::Diagnosis& diagnosis, const LiveOptions& options,
-                      const backend::LaunchNotes& notes) {
+                      const backend::LaunchNotes& notes, const std::vector<backend::HostOffset>& clocks) {
   const sim::Hello* hello = first_hello(trace);
   std::string out = std::string(to_word(outcome_of(trace, diagnosis))) +
                     (hello != nullptr ? " on " + sim::escape_for_display(hello->device) : "") + " after " +
@@ -213,6 +229,10 @@ std::string live_text(const sim::Trace& trace, const sim::Diagnosis& diagnosis, 
            sim::escape_for_display(diagnosis.first_cause.what) + "\n";
     for (const auto& step : diagnosis.next_steps) out += "  next: " + sim::escape_for_display(step) + "\n";
   }
+  for (const backend::HostOffset& clock : clocks) out += backend::offset_text(clock) + "\n";
+  if (notes.hub_restarts > 0)
+    out += "the hub ended and was started anew " + std::to_string(notes.hub_restarts) +
+           " times; gaps in a rank's event numbers show what was lost\n";
   if (!options.launch.recording.empty())
     out += "recording: " + sim::escape_for_display(notes.recording) + "\n";
   return out;
@@ -276,9 +296,10 @@ int run_live(LiveOptions& options) {
   auto trace = backend::read_recording(notes->recording);
   if (options.launch.recording.empty()) ::unlink(notes->recording.c_str());
   if (!trace) return report(trace.error(), options.json, kCouldNot);
-  const sim::Diagnosis diagnosis = sim::diagnose(*trace);
-  return print(options.json ? live_json(*trace, diagnosis, options, *notes)
-                            : live_text(*trace, diagnosis, options, *notes))
+  const std::vector<backend::HostOffset> clocks = backend::host_clocks(*trace);
+  const sim::Diagnosis diagnosis = backend::diagnose_with_clocks(*trace, clocks);
+  return print(options.json ? live_json(*trace, diagnosis, options, *notes, clocks)
+                            : live_text(*trace, diagnosis, options, *notes, clocks))
              ? kDone
              : kCouldNot;
 }
@@ -328,6 +349,9 @@ void add_live(CLI::App& program, ExitCode& exit) {
   command->add_option("--tls-cert", options->launch.tls_certificate,
                       "Certificate (PEM) for an address that others reach");
   command->add_option("--tls-key", options->launch.tls_key, "Its key (PEM)");
+  command->add_flag("--self-signed", options->launch.self_signed,
+                    "Make a certificate for this run; the printed URL pins it")
+      ->excludes("--tls-cert");
   command->add_flag("--insecure", options->launch.insecure, "No TLS on such an address all the same");
   command->add_option("--dump-dir", options->launch.dump_folder,
                       "Where ranks leave nccl_trace_rank_<R> when they time out");
@@ -342,7 +366,23 @@ namespace {
 
 struct HubArguments {
   std::string run_file;
+  bool self_signed = false;
   backend::HubRunFile run;
+};
+
+/// Where certificate and key of one run are, until it is over.
+struct PrivateFolder {
+  std::string path;
+  explicit PrivateFolder(bool wanted) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "ringside-tls-XXXXXX").string();
+    if (wanted && ::mkdtemp(pattern.data()) != nullptr) path = pattern;
+  }
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  ~PrivateFolder() {
+    std::error_code ignored;
+    if (!path.empty()) std::filesystem::remove_all(path, ignored);
+  }
 };
 
 /// A hub for ranks that somebody else starts: an NCCL job with the profiler plugin.
@@ -358,6 +398,13 @@ int run_hub(HubArguments& arguments) {
     return report(error, false, kBadInput);
   }
   if (const auto made = backend::make_tokens(run); !made) return report(made.error(), false, kCouldNot);
+  const PrivateFolder folder(arguments.self_signed);
+  if (arguments.self_signed) {
+    run.tls_certificate = folder.path + "/certificate.pem";
+    run.tls_key = folder.path + "/key.pem";
+    const auto made = backend::write_self_signed(run.tls_certificate, run.tls_key, "ringside-hub");
+    if (!made) return report(made.error(), false, kCouldNot);
+  }
   run.gpus_per_node = 1;
   run.origin_unix_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
                            std::chrono::system_clock::now().time_since_epoch())
@@ -398,6 +445,9 @@ void add_hub(CLI::App& program, ExitCode& exit) {
   command->add_option("--tls-cert", run.tls_certificate,
                       "Certificate (PEM) for an address that others reach");
   command->add_option("--tls-key", run.tls_key, "Its key (PEM)");
+  command->add_flag("--self-signed", arguments->self_signed,
+                    "Make a certificate for this run; the printed addresses pin it")
+      ->excludes("--tls-cert");
   command->add_flag("--insecure", run.insecure, "No TLS on such an address all the same");
   command->footer(
       "Example:\n  ringside-cli hub --ranks 8 --record job.rsr\n\n`ringside-cli live` starts a hub by "

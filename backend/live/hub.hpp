@@ -28,6 +28,8 @@ struct HubOptions {
   HubTokens tokens;
   sim::TraceHeader header;               // what viewers and the recording begin with
   std::string recording;                 // path; empty = none
+  std::string name;                      // whose count of events this is; empty = a new one
+  bool resume = false;                   // go on with the recording, as the hub that was there before
   std::string tls_certificate, tls_key;  // PEM files; needed for an address that is not loopback
   bool insecure = false;                 // forced: no TLS although the address is not loopback
   std::vector<std::string> origins;      // values of Origin that browsers may send; others are refused
@@ -36,6 +38,9 @@ struct HubOptions {
   std::size_t backlog_bytes = std::size_t{48} << 20;
   std::int64_t max_bytes_per_second = std::int64_t{64} << 20;  // of one rank; above it is read more slowly
   int write_timeout_s = 10;
+  std::size_t max_hello_bytes = 64 * 1024;  // the first message, and whatever a viewer sends
+  int handshake_timeout_ms = 5000;          // to say who one is
+  int idle_timeout_ms = 30'000;             // of a connection that answers no ping either
 };
 
 struct HubCounters {

@@ -131,6 +131,19 @@ struct HubConnection::Impl {
     }
   }
 
+  /// Refused over HTTP, before there was a WebSocket. True when trying again would not help.
+  bool not_let_in(const boost::system::error_code& error, const websocket::response_type& response) {
+    if (error != websocket::error::upgrade_declined) {
+      say(LinkState::Lost, "the hub did not answer: " + error.message());
+      return false;
+    }
+    const bool full = response.result() == beast::http::status::service_unavailable;
+    std::string text = response.body().substr(0, response.body().find('\n'));
+    if (text.empty()) text = "the hub answered HTTP " + std::to_string(response.result_int());
+    say(full ? LinkState::Lost : LinkState::Refused, text);
+    return !full;
+  }
+
   /// True when the hub refused: trying again would not help.
   template <class Ws>
   awaitable<bool> talk(std::shared_ptr<Ws> ws) {
@@ -142,12 +155,10 @@ struct HubConnection::Impl {
     ws->set_option(timeouts);
     ws->read_message_max(std::size_t{64} << 20);
     ws->text(true);
-    co_await ws->async_handshake(address.host + ":" + address.port, "/ws",
+    websocket::response_type response;
+    co_await ws->async_handshake(response, address.host + ":" + address.port, "/ws",
                                  redirect_error(use_awaitable, error));
-    if (error) {
-      say(LinkState::Lost, "the hub did not answer: " + error.message());
-      co_return false;
-    }
+    if (error) co_return not_let_in(error, response);
     ClientHello hello = callbacks.hello();
     hello.token = address.token;
     const std::string greeting = hello_json(hello);

@@ -1,7 +1,9 @@
 #include "backend/live/hub_state.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "sim/trace/event.hpp"
 
@@ -74,6 +76,18 @@ std::string Backlog::forgotten_sticky(std::int64_t from) const {
   return out;
 }
 
+std::optional<std::int64_t> SayLimit::allow(std::chrono::steady_clock::time_point now) {
+  if (last_ != std::chrono::steady_clock::time_point{})
+    left_ = std::min(kAtOnce, left_ + kPerSecond * std::chrono::duration<double>(now - last_).count());
+  last_ = now;
+  if (left_ < 1) {
+    ++unsaid_;
+    return std::nullopt;
+  }
+  left_ -= 1;
+  return std::exchange(unsaid_, 0);
+}
+
 LineCheck check_rank_line(std::string_view line, int rank) {
   std::string_view rest = line;
   const std::string source = "\"r" + std::to_string(rank) + "\"";
@@ -85,6 +99,24 @@ LineCheck check_rank_line(std::string_view line, int rank) {
   const auto type = sim::event_type_from(rest.substr(0, quote));
   if (!type || !nlohmann::json::accept(line.begin(), line.end())) return LineCheck::Malformed;
   return tells_who_is_there(*type) ? LineCheck::Sticky : LineCheck::Good;
+}
+
+OwnLine look_at_recorded_line(std::string_view line) {
+  OwnLine out;
+  std::string_view rest = line;
+  if (!eat(rest, "{\"t\":") || !eat_digits(rest, true) || !eat(rest, ",\"src\":\"")) return out;
+  const bool hub = eat(rest, "hub\",\"n\":");
+  if (hub) {
+    std::uint32_t n = 0;
+    if (std::from_chars(rest.data(), rest.data() + rest.size(), n).ec == std::errc()) out.hub_n = n;
+  }
+  constexpr std::string_view kType = ",\"type\":\"";
+  const std::size_t at = rest.find(kType);
+  if (at == std::string_view::npos) return out;
+  rest.remove_prefix(at + kType.size());
+  const auto type = sim::event_type_from(rest.substr(0, rest.find('"')));
+  out.sticky = type && tells_who_is_there(*type);
+  return out;
 }
 
 }  // namespace ringside::backend

@@ -2,11 +2,13 @@
 // here.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,9 +56,29 @@ class Backlog {
   std::deque<Sticky> sticky_;
 };
 
+/// Bounds how often something is said that others can provoke: a few at once, then two a second.
+class SayLimit {
+ public:
+  /// How many were left unsaid before this one, if it may be said; else nothing.
+  std::optional<std::int64_t> allow(std::chrono::steady_clock::time_point now);
+
+ private:
+  static constexpr double kAtOnce = 20, kPerSecond = 2;
+  double left_ = kAtOnce;
+  std::int64_t unsaid_ = 0;
+  std::chrono::steady_clock::time_point last_{};
+};
+
 enum class LineCheck : std::uint8_t { Good, Sticky, Malformed };
 /// Checks one line of a rank: the documented key order {"t":…,"src":"r<rank>","n":…,"type":"<known word>"…},
 /// and that it is valid JSON.
 LineCheck check_rank_line(std::string_view line, int rank);
+
+/// A line that a hub wrote down before: whether it is kept for good, and its `n` if the hub itself said it.
+struct OwnLine {
+  bool sticky = false;
+  std::optional<std::uint32_t> hub_n;
+};
+OwnLine look_at_recorded_line(std::string_view line);
 
 }  // namespace ringside::backend

@@ -12,10 +12,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "backend/live/hub.hpp"
+#include "backend/live/hub_connection.hpp"
 #include "backend/live/process.hpp"
 #include "backend/live/protocol.hpp"
 #include "sim/base/json_writer.hpp"
@@ -88,17 +90,109 @@ std::vector<std::string> mpirun_arguments(const LaunchOptions& o, const std::str
   return argv;
 }
 
+/// The hub's process: started, and started anew when it ends in the middle of the run. The ranks go on
+/// training meanwhile and find it again on its port.
+class HubProcess {
+ public:
+  HubProcess(std::string program_folder, std::string run_folder, HubRunFile run)
+      : program_folder_(std::move(program_folder)), run_folder_(std::move(run_folder)), run_(std::move(run)) {}
+
+  sim::Status start() {
+    const std::string run_path = run_folder_ + "/run-" + std::to_string(starts_++) + ".json";
+    if (const auto wrote = write_run_file(run_path, run_); !wrote) return wrote.error();
+    auto child = Child::start({program_folder_ + "/ringside-cli", "hub", "--run", run_path}, {}, true);
+    if (!child) return child.error();
+    const auto said = child->read_line(10'000);
+    if (!said || !said->starts_with("port "))
+      return sim::Error{
+          .what = "the hub did not start: " +
+                  (said ? said->substr(std::min<std::size_t>(6, said->size())) : said.error().message())};
+    const std::size_t space = std::min(said->find(' ', 5), said->size());
+    run_.port = std::atoi(said->substr(5, space - 5).c_str());
+    fingerprint_ = said->substr(std::min(space + 1, said->size()));
+    child_ = std::move(*child);
+    return sim::ok();
+  }
+
+  /// Call often. A hub that does not stay is given up after some tries: the run goes on without it.
+  void keep_up() {
+    constexpr int kMostRestarts = 20;
+    const auto now = std::chrono::steady_clock::now();
+    if (child_.running() || restarts_ >= kMostRestarts || now < next_try_) return;
+    ++restarts_;
+    const int ended_with = child_.exit_code();
+    next_try_ = now + 500ms;
+    run_.resume = true;
+    const auto started = start();
+    if (!started)
+      std::fprintf(stderr, "ringside-cli: %s\n", started.error().message().c_str());
+    else
+      std::fprintf(stderr, "ringside-cli: the hub had ended (status %d) and was started anew on port %d\n",
+                   ended_with, run_.port);
+  }
+  void end() { child_.end(3'000); }
+  int port() const { return run_.port; }
+  const std::string& fingerprint() const { return fingerprint_; }
+  int restarts() const { return restarts_; }
+
+ private:
+  std::string program_folder_, run_folder_;
+  HubRunFile run_;
+  Child child_;
+  std::string fingerprint_;
+  int starts_ = 0, restarts_ = 0;
+  std::chrono::steady_clock::time_point next_try_{};
+};
+
+/// Ranks that have ended, as the hub hears it. For jobs on several hosts, where mpirun's children are not the
+/// ranks but what starts them.
+class EndsHeard {
+ public:
+  EndsHeard(const HubAddress& hub, int ranks) : ended_(static_cast<std::size_t>(ranks)) {
+    HubConnection::Callbacks callbacks;
+    callbacks.hello = [] {
+      ClientHello hello;
+      hello.agent = "ringside-cli live";
+      return hello;
+    };
+    callbacks.received = [this](std::string_view lines) { look_at(lines); };
+    connection_ = std::make_unique<HubConnection>(hub, std::move(callbacks));
+  }
+  bool all() const { return count_.load() == ended_.size(); }
+
+ private:
+  void look_at(std::string_view lines) {
+    while (!lines.empty()) {
+      const std::size_t end = std::min(lines.find('\n'), lines.size());
+      const std::string_view line = lines.substr(0, end);
+      lines.remove_prefix(std::min(end + 1, lines.size()));
+      constexpr std::string_view kRank = "\"src\":\"r";
+      const std::size_t source = line.find(kRank);
+      if (source == std::string_view::npos || line.find("\"type\":\"exit\"") == std::string_view::npos) continue;
+      std::size_t rank = ended_.size();
+      std::from_chars(line.data() + source + kRank.size(), line.data() + line.size(), rank);
+      if (rank >= ended_.size() || ended_[rank]) continue;
+      ended_[rank] = true;
+      ++count_;
+    }
+  }
+  std::vector<bool> ended_;  // of the connection's thread
+  std::atomic<std::size_t> count_{0};
+  std::unique_ptr<HubConnection> connection_;
+};
+
 /// Until mpirun has ended, somebody asks to stop, or mpirun stays behind: all that it started (ranks, agents
-/// on other hosts) has ended and it has not. Open MPI 4.1 does that now and then (seen: locked in a futex,
+/// on other hosts) has ended and it has not, or, on several hosts, all ranks have and it and its agents have not. Open MPI 4.1 does that now and then (seen: locked in a futex,
 /// two ranks not reaped) when a rank leaves through MPI_Finalize while others abort.
-void wait_for(Child& mpirun, const std::atomic<bool>& stop) {
+void wait_for(Child& mpirun, HubProcess& hub, const EndsHeard* ends, const std::atomic<bool>& stop) {
   constexpr auto kStaysBehind = 4s;
   auto last_with_children = std::chrono::steady_clock::now();
   bool had_children = false;
   while (mpirun.running() && !stop.load()) {
     std::this_thread::sleep_for(20ms);
+    hub.keep_up();
     const auto now = std::chrono::steady_clock::now();
-    if (mpirun.has_running_children()) {
+    if (mpirun.has_running_children() && !(ends != nullptr && ends->all())) {
       had_children = true;
       last_with_children = now;
     }
@@ -122,7 +216,7 @@ LocalDevices local_devices(const std::string& program_folder) {
 }
 
 sim::Status make_tokens(HubRunFile& run) {
-  for (std::string* token : {&run.rank_token, &run.viewer_token, &run.controller_token}) {
+  for (std::string* token : {&run.rank_token, &run.viewer_token, &run.controller_token, &run.hub_name}) {
     auto made = make_token();
     if (!made) return made.error();
     *token = *made;
@@ -140,7 +234,8 @@ sim::Status write_run_file(const std::string& path, const HubRunFile& run) {
       .field("seed", run.seed)
       .field("world_size", run.world_size);
   json.field("gpus_per_node", run.gpus_per_node).field("tls_certificate", run.tls_certificate);
-  json.field("tls_key", run.tls_key).field("insecure", run.insecure).end_object();
+  json.field("tls_key", run.tls_key).field("insecure", run.insecure).field("resume", run.resume);
+  json.field("hub_name", run.hub_name).end_object();
   return write_private(path, text);
 }
 
@@ -160,6 +255,7 @@ sim::Result<HubRunFile> read_run_file(const std::string& path) {
   text("rank_token", run.rank_token);
   text("viewer_token", run.viewer_token);
   text("controller_token", run.controller_token);
+  text("hub_name", run.hub_name);
   text("address", run.address);
   text("recording", run.recording);
   text("title", run.title);
@@ -171,8 +267,12 @@ sim::Result<HubRunFile> read_run_file(const std::string& path) {
   number("seed", run.seed);
   number("world_size", run.world_size);
   number("gpus_per_node", run.gpus_per_node);
-  if (const auto found = json.find("insecure"); found != json.end() && found->is_boolean())
-    run.insecure = found->get<bool>();
+  const auto flag = [&](const char* key, bool& out) {
+    if (const auto found = json.find(key); found != json.end() && found->is_boolean())
+      out = found->get<bool>();
+  };
+  flag("insecure", run.insecure);
+  flag("resume", run.resume);
   if (run.rank_token.empty() || run.viewer_token.empty() || run.controller_token.empty())
     return sim::Error{.what = "a run file holds three tokens", .file = path};
   return run;
@@ -194,6 +294,8 @@ int serve_hub(const HubRunFile& run, const HubListens& listens) {
   options.tls_certificate = run.tls_certificate;
   options.tls_key = run.tls_key;
   options.insecure = run.insecure;
+  options.resume = run.resume;
+  options.name = run.hub_name;
   options.header.source = "live";
   options.header.clock = "hub";
   options.header.world_size = run.world_size;
@@ -252,21 +354,17 @@ sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenari
   run.tls_certificate = options.tls_certificate;
   run.tls_key = options.tls_key;
   run.insecure = options.insecure;
-  const std::string run_path = folder.path() + "/run.json";
-  if (const auto wrote = write_run_file(run_path, run); !wrote) return wrote.error();
-
-  auto hub = Child::start({options.program_folder + "/ringside-cli", "hub", "--run", run_path}, {}, true);
-  if (!hub) return hub.error();
-  const auto said = hub->read_line(10'000);
-  if (!said || !said->starts_with("port "))
-    return sim::Error{
-        .what = "the hub did not start: " +
-                (said ? said->substr(std::min<std::size_t>(6, said->size())) : said.error().message())};
-  const std::string port = said->substr(5, said->find(' ', 5) - 5);
-  const std::string fingerprint =
-      said->find(' ', 5) == std::string::npos ? "" : said->substr(said->find(' ', 5) + 1);
+  if (options.self_signed) {
+    run.tls_certificate = folder.path() + "/certificate.pem";
+    run.tls_key = folder.path() + "/key.pem";
+    const auto made = write_self_signed(run.tls_certificate, run.tls_key, "ringside-hub");
+    if (!made) return made.error();
+  }
+  HubProcess hub(options.program_folder, folder.path(), run);
+  if (const auto started = hub.start(); !started) return started.error();
+  const std::string& fingerprint = hub.fingerprint();
   const std::string base =
-      (run.tls_certificate.empty() ? "http://" : "https://") + options.address + ":" + port;
+      (run.tls_certificate.empty() ? "http://" : "https://") + options.address + ":" + std::to_string(hub.port());
   notes.url = base + "/#token=" + run.controller_token + (fingerprint.empty() ? "" : "&cert=" + fingerprint);
   if (url_known != nullptr) url_known(notes.url, context);
 
@@ -274,12 +372,21 @@ sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenari
       mpirun_arguments(options, scenario_path, base, run.origin_unix_ns),
       {"RINGSIDE_RANK_TOKEN=" + run.rank_token, "RINGSIDE_HUB_FINGERPRINT=" + fingerprint}, false);
   if (!mpirun) return mpirun.error();
-  wait_for(*mpirun, stop);
+  std::unique_ptr<EndsHeard> ends;
+  if (!options.hosts.empty() || !options.hostfile.empty()) {
+    auto address = parse_hub_url(base);
+    if (!address) return address.error();
+    address->token = run.viewer_token;
+    address->fingerprint = fingerprint;
+    ends = std::make_unique<EndsHeard>(*address, options.ranks);
+  }
+  wait_for(*mpirun, hub, ends.get(), stop);
   mpirun->end(2'000);
   notes.mpirun_exit = mpirun->exit_code();
   std::this_thread::sleep_for(
       150ms);  // the last lines of the supervisors reach the hub, and its next tick writes them
-  hub->end(3'000);
+  hub.end();
+  notes.hub_restarts = hub.restarts();
   if (options.recording.empty()) {
     // The folder goes away with the tokens: keep what was recorded where the caller can read it once.
     const std::string kept = folder.path() + ".rsr";

@@ -21,6 +21,7 @@ struct LaunchOptions {
   std::string address = "127.0.0.1";  // of the hub
   std::uint16_t port = 4710;
   std::string tls_certificate, tls_key;
+  bool self_signed = false;  // make both for this run
   bool insecure = false;
   bool fused = false, both = false, guard = false;  // both: stepped, then fused on the same data, compared
   std::string device = "auto";                      // auto, gpu, cpu: as ringside-rank takes it
@@ -34,6 +35,7 @@ struct LaunchNotes {
   std::string url;        // with #token: for ringside --watch
   std::string recording;  // where the events are
   int mpirun_exit = 0;
+  int hub_restarts = 0;  // the hub ended in the middle of the run and was started anew
 };
 
 /// What `ringside-rank --devices` in this folder says of this machine.
@@ -55,11 +57,13 @@ sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenari
 /// by launch, read by `ringside-cli hub --run FILE`.
 struct HubRunFile {
   std::string rank_token, viewer_token, controller_token;
+  std::string hub_name;  // whose count of events it is; empty = a new one
   std::string address, recording, title, scenario_toml, tls_certificate, tls_key;
   std::int64_t origin_unix_ns = 0;
   std::uint64_t seed = 0;
   int port = 0, world_size = 0, gpus_per_node = 0;
   bool insecure = false;
+  bool resume = false;  // go on with the recording on exactly this port
 };
 sim::Status write_run_file(const std::string& path, const HubRunFile& run);
 sim::Result<HubRunFile> read_run_file(const std::string& path);
@@ -72,7 +76,7 @@ using HubListens = std::function<void(const std::string& url, const std::string&
 /// instead. Returns the exit status.
 int serve_hub(const HubRunFile& run, const HubListens& listens = {});
 
-/// Three new tokens.
+/// Three new tokens, and a name for the hub.
 sim::Status make_tokens(HubRunFile& run);
 
 }  // namespace ringside::backend

@@ -109,6 +109,13 @@ void LineMaker::add_device(const DeviceReading& reading) {
   add(record);
 }
 
+void LineMaker::add_nic(std::string_view port, bool up) {
+  Record record = now(EventType::NicState);
+  record.event.text = sim::TextPayload{sim::kNone, sim::kNone, up ? 1 : 0, 0};
+  record.set_text(port);
+  add(record);
+}
+
 void LineMaker::add_left(std::string_view text) {
   Record record = now(EventType::Left);
   record.event.text = sim::TextPayload{sim::kNone, sim::kNone, 0, 0};
@@ -125,7 +132,7 @@ std::string LineMaker::take() {
 
 Record LineMaker::now(EventType type) const {
   Record record;
-  record.event.t = unix_ns() - origin_;
+  record.event.t = unix_ns() + shared_.clock_shift_ns - origin_;
   record.event.type = type;
   return record;
 }
@@ -169,6 +176,9 @@ void LineMaker::fill(sim::Event& e, const Record& record) {
     case EventType::RingStepEnd:
       e.ring.coll = collective(record);
       e.ring.sample = sample();
+      break;
+    case EventType::NicState:
+      e.text.text = text();
       break;
     case EventType::TensorValues:
       e.tensor.name = text();

@@ -12,7 +12,7 @@
 
 namespace ringside::backend {
 
-/// ns since 1970.
+/// ns since 1970, by this machine's clock.
 std::int64_t unix_ns();
 
 /// Pools are thrown away with every batch; only `n` lives on.
@@ -27,6 +27,7 @@ class LineMaker {
   void add_dropped(std::uint64_t count);
   void add_exit(bool by_signal, int code, std::string_view text);
   void add_device(const DeviceReading& reading);
+  void add_nic(std::string_view port, bool up);
   /// The process is gone and nobody knows how it ended.
   void add_left(std::string_view text);
 

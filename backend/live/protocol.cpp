@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 struct ReasonRow {
   std::string_view word, text;
 };
-constexpr std::array<ReasonRow, 9> kReasons{{
+constexpr std::array<ReasonRow, 14> kReasons{{
     {"token", "The token is wrong. Use the one that the run printed for this role."},
     {"version", "Hub and client speak different versions of the protocol. Update the older one."},
     {"malformed", "The first message must be a hello: one JSON object."},
@@ -26,6 +26,11 @@ constexpr std::array<ReasonRow, 9> kReasons{{
     {"role", "This token may not do that."},
     {"full", "The hub has as many connections as it takes. Try again later."},
     {"origin", "A page of another origin may not connect."},
+    {"not_http", "This is no WebSocket request. A hub speaks HTTP and WebSocket, at /ws."},
+    {"silent", "Nothing complete was said in time."},
+    {"too_big", "The message is larger than a hello or a request may be."},
+    {"needs_tls", "This hub speaks TLS only: use its https:// address."},
+    {"tls_failed", "TLS was not agreed on: another certificate is pinned, or the client is too old."},
 }};
 
 constexpr std::size_t kSmallBytes = std::size_t{64} << 10;

@@ -43,7 +43,12 @@ enum class RejectReason : std::uint8_t {
   WorldSize,
   Role,
   Full,
-  Origin
+  Origin,
+  NotHttp,
+  Silent,
+  TooBig,
+  NeedsTls,
+  TlsFailed
 };
 std::string_view to_word(RejectReason reason);
 std::string_view text_of(RejectReason reason);

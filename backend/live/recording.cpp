@@ -19,6 +19,15 @@ sim::Error system_error(std::string what, const std::string& path) {
   return {.what = std::move(what) + ": " + std::strerror(errno), .file = path};
 }
 
+/// One frame of ours. Each holds its size: flush() compresses in one go.
+bool unpack(std::string_view frame, std::string& text) {
+  constexpr unsigned long long kMaxFrame = 1ull << 30;
+  const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  if (size > kMaxFrame) return false;  // also when it is unknown or an error
+  text.resize(size);
+  return ZSTD_decompress(text.data(), text.size(), frame.data(), frame.size()) == size;
+}
+
 }  // namespace
 
 RecordingWriter::~RecordingWriter() {
@@ -38,6 +47,35 @@ sim::Status RecordingWriter::open(const std::string& path, std::string_view head
   buffer_ = header_line;
   buffer_ += '\n';
   return flush();
+}
+
+sim::Status RecordingWriter::go_on(const std::string& path, std::string_view header_line,
+                                   const std::function<void(std::string_view)>& lines) {
+  if (::access(path.c_str(), F_OK) != 0) return open(path, header_line);
+  constexpr std::int64_t kMaxBytes = std::int64_t{8} << 30;
+  const auto bytes = read_file(path, kMaxBytes);
+  if (!bytes) return bytes.error();
+  std::size_t whole = 0;
+  std::string text;
+  while (whole < bytes->size()) {
+    const std::string_view rest = std::string_view(*bytes).substr(whole);
+    const std::size_t packed = ZSTD_findFrameCompressedSize(rest.data(), rest.size());
+    if (ZSTD_isError(packed) || !unpack(rest.substr(0, packed), text)) break;
+    std::string_view found = text;
+    if (whole == 0) {
+      if (!found.starts_with(header_line) || found.size() <= header_line.size())
+        return sim::Error{.what = "the recording is that of another run", .file = path};
+      found.remove_prefix(header_line.size() + 1);
+    }
+    lines(found);
+    whole += packed;
+  }
+  if (whole == 0) return sim::Error{.what = "not a recording of Ringside", .file = path};
+  fd_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fd_ < 0 || ::ftruncate(fd_, static_cast<off_t>(whole)) != 0)
+    return system_error("cannot go on with the recording", path);
+  path_ = path;
+  return sim::ok();
 }
 
 void RecordingWriter::append(std::string_view lines) {

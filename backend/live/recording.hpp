@@ -2,7 +2,7 @@
 // any moment costs only what was not yet flushed: at most a quarter of a second.
 #pragma once
 
-#include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +20,11 @@ class RecordingWriter {
 
   /// Creates the file (mode 0600). An existing one is an error: a recording is never overwritten.
   sim::Status open(const std::string& path, std::string_view header_line);
+  /// Goes on with a recording that was cut off: what is not whole at its end is removed, and what was whole is
+  /// told to `lines`, some whole lines at a time, without the header. An error when it begins with another
+  /// header: it is another run's. What is not there is created.
+  sim::Status go_on(const std::string& path, std::string_view header_line,
+                    const std::function<void(std::string_view)>& lines);
   /// Buffers whole lines, each with its line feed.
   void append(std::string_view lines);
   /// Writes what is buffered as one zstd frame. Gives an error once (disk full …), then drops and counts.

@@ -3,13 +3,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <thread>
 
 #include "backend/live/line_maker.hpp"
+#include "backend/live/nic_watch.hpp"
 #include "backend/live/rank_log.hpp"
 #include "sim/base/text.hpp"
 
@@ -33,6 +36,13 @@ std::optional<Ended> ended(int pid) {
 
 constexpr std::size_t kBatchBytes = 128 * 1024;
 constexpr auto kTick = 10ms;
+/// Whether the job has ranks on other hosts, as its launcher says (Open MPI).
+bool on_several_hosts() {
+  const char* world = std::getenv("OMPI_COMM_WORLD_SIZE");
+  const char* here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  return world != nullptr && here != nullptr && std::atoi(here) < std::atoi(world);
+}
+
 /// MPI_Init waits for every rank of the job; one that died in it leaves the others there for ever.
 constexpr auto kStartLimit = 60s;
 
@@ -41,12 +51,16 @@ constexpr auto kStartLimit = 60s;
 int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
   LineMaker lines(shared, options.origin_unix_ns);
   RankLog log(shared, pid, options.log_folder, options.origin_unix_ns);
+  std::atomic<int> welcomes{0};  // outlives the connection, whose thread counts
   std::unique_ptr<HubConnection> hub;
   std::unique_ptr<DeviceMonitor> device;  // of a rank on a GPU, where NVML is to be had
   std::uint64_t seen_beats = 0;
   auto last_beat = std::chrono::steady_clock::now();
   bool killed = false, said_hello = false;
   std::uint64_t lost_lines = 0;
+  NicWatch nics;  // the first rank of each host tells of its host's ports
+  bool tells_nics = false;
+  int welcomes_seen = 0;
 
   const auto flush = [&] {
     if (lines.empty()) return;
@@ -92,6 +106,7 @@ int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
           hello.world_size = shared.world_size.load();
           return hello;
         };
+        callbacks.welcomed = [&welcomes](const ServerAnswer&) { ++welcomes; };
         callbacks.received = [&shared](std::string_view text) {
           if (const auto fault = parse_command(text))
             shared.give_order({fault->kind, fault->step, fault->duration_ns, fault->element});
@@ -100,7 +115,13 @@ int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
       }
       lines.add_hello();
       log.begin();
+      tells_nics = shared.local_rank == 0 && on_several_hosts();
+      if (tells_nics) nics.changes();
       if (shared.pci[0] != '\0') device = DeviceMonitor::open(shared.pci);
+    }
+    if (const int now_welcomed = welcomes.load(); now_welcomed != welcomes_seen) {
+      if (welcomes_seen > 0) lines.add_hello();  // another hub may be there that does not know who this is
+      welcomes_seen = now_welcomed;
     }
     pump();
     if (device)
@@ -111,6 +132,8 @@ int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
       seen_beats = beats;
       last_beat = now;
       lines.add_heartbeat();
+      if (tells_nics)
+        for (const NicChange& change : nics.changes()) lines.add_nic(change.port, change.up);
     } else if (!killed && options.silent_limit_ns > 0 &&
                now - last_beat > std::chrono::nanoseconds(options.silent_limit_ns)) {
       killed = true;  // stopped for longer than any watchdog waits: nobody else would ever end it

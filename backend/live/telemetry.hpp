@@ -100,6 +100,7 @@ struct SharedRank {
   char mpi_version[128] = {};
   char nccl_version[64] = {}, pci[32] = {};  // empty on a CPU
   std::int32_t local_rank = -1;
+  std::int64_t clock_shift_ns = 0;  // for tests: this rank's clock is wrong by so much
   std::int64_t pid = 0;            // of the process that is watched; 0 = the reader's own
   std::atomic<bool> ready{false};  // all of the above but the counters is set
 

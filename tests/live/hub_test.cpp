@@ -13,102 +13,12 @@
 #include "backend/live/hub_connection.hpp"
 #include "backend/live/hub_state.hpp"
 #include "backend/live/recording.hpp"
+#include "tests/live/running_hub.hpp"
 
 namespace ringside::backend {
 namespace {
 
 using namespace std::chrono_literals;
-
-template <class Condition>
-bool wait_for(Condition condition, std::chrono::milliseconds limit = 5000ms) {
-  const auto end = std::chrono::steady_clock::now() + limit;
-  while (std::chrono::steady_clock::now() < end) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(5ms);
-  }
-  return condition();
-}
-
-struct RunningHub {
-  std::string recording;
-  std::unique_ptr<Hub> hub;
-  std::thread thread;
-
-  explicit RunningHub(bool record = false) {
-    HubOptions options;
-    options.tokens = {"rank-token", "viewer-token", "controller-token"};
-    options.header.world_size = 4;
-    options.header.gpus_per_node = 4;
-    options.header.source = "live";
-    if (record) {
-      std::string folder = (std::filesystem::temp_directory_path() / "ringside-hub-XXXXXX").string();
-      recording = std::string(::mkdtemp(folder.data())) + "/run.rsr";
-      options.recording = recording;
-    }
-    auto created = Hub::create(std::move(options));
-    EXPECT_TRUE(created);
-    hub = std::move(*created);
-    thread = std::thread([this] { hub->run(); });
-  }
-  ~RunningHub() { stop(); }
-  void stop() {
-    if (!thread.joinable()) return;
-    hub->stop();
-    thread.join();
-  }
-};
-
-/// One connection with what came of it.
-struct Client {
-  std::mutex mutex;
-  LinkState state = LinkState::Connecting;
-  std::string text, received;
-  std::unique_ptr<HubConnection> connection;
-
-  Client(const RunningHub& hub, ClientRole role, const std::string& token, int rank = -1, int world_size = 4,
-         int protocol = kProtocolVersion) {
-    HubAddress address = *parse_hub_url(hub.hub->url());
-    address.token = token;
-    HubConnection::Callbacks callbacks;
-    callbacks.hello = [=] {
-      ClientHello hello;
-      hello.protocol = protocol;
-      hello.role = role;
-      hello.rank = rank;
-      hello.world_size = world_size;
-      return hello;
-    };
-    callbacks.received = [this](std::string_view lines) {
-      const std::lock_guard lock(mutex);
-      received += lines;
-    };
-    callbacks.state_changed = [this](LinkState now, const std::string& why) {
-      const std::lock_guard lock(mutex);
-      state = now;
-      if (!why.empty()) text = why;
-    };
-    connection = std::make_unique<HubConnection>(address, std::move(callbacks));
-  }
-  bool reaches(LinkState wanted) {
-    return wait_for([&] {
-      const std::lock_guard lock(mutex);
-      return state == wanted;
-    });
-  }
-  bool sees(std::string_view part) {
-    return wait_for([&] {
-      const std::lock_guard lock(mutex);
-      return received.find(part) != std::string::npos;
-    });
-  }
-};
-
-std::string heartbeat(int rank, int n) {
-  return "{\"t\":" + std::to_string(n) + ",\"src\":\"r" + std::to_string(rank) +
-         "\",\"n\":" + std::to_string(n) +
-         ",\"type\":\"heartbeat\",\"comm\":\"default_pg\",\"step\":1,\"phase\":\"forward\",\"enqueued\":0,"
-         "\"started\":0,\"completed\":0}\n";
-}
 
 TEST(Hub, RefusesWithAReason) {
   RunningHub hub;
