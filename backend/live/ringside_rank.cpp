@@ -122,6 +122,10 @@ int main(int argc, char** argv) {
   app.add_option("--origin", arguments.worker.origin_unix_ns, "start of the job, ns since 1970");
   app.add_option("--pace", arguments.pace, "least time of a training step, for example 500ms");
   app.add_option("--kill-silent", arguments.silent, "end a worker that is stopped for longer than this");
+  app.add_flag("--tell-in-turn", arguments.worker.tell_in_turn,
+               "for measurements: tell nothing in every other training step");
+  app.add_option("--times", arguments.worker.times_path,
+                 "for measurements: rank 0 writes what each collective took to this file");
   app.footer("Example: mpirun -n 4 ringside-rank --scenario assets/scenarios/live.toml");
   try {
     app.parse(argc, argv);

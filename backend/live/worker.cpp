@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <sstream>
@@ -79,7 +80,9 @@ class Worker : public StepObserver {
     r.event.type = type;
     return r;
   }
-  void tell(const Record& r) { shared_.main.push(r); }
+  void tell(const Record& r) {
+    if (telling_) shared_.main.push(r);
+  }
   void tell_side(const Record& r) {
     const std::lock_guard lock(side_);
     shared_.side.push(r);
@@ -132,6 +135,8 @@ class Worker : public StepObserver {
   std::int64_t schedule_count_ = -1;
   std::int64_t seq_ = 0, step_ = 0;
   const sim::Schedule* now_running_ = nullptr;
+  bool telling_ = true;                                        // WorkerOptions::tell_in_turn
+  std::vector<std::pair<std::int64_t, std::int64_t>> times_;  // step, ns
   std::mutex side_;                                   // heartbeat and watchdog threads take turns
   std::atomic<std::int64_t> in_collective_since_{0};  // 0 = in none
   std::atomic<bool> over_{false};
@@ -147,6 +152,7 @@ void Worker::tell_phase(EventType type, Phase phase, double loss, bool has_loss)
 
 void Worker::tell_step(EventType type, const sim::Transfer& t, int peer, sim::Primitive primitive,
                        const ChunkNumbers* numbers) {
+  if (!telling_) return;
   const sim::Chunk& chunk = now_running_->chunks.chunks[t.chunk];
   Record r = record(type);
   r.seq = seq_;
@@ -161,7 +167,7 @@ void Worker::tell_step(EventType type, const sim::Transfer& t, int peer, sim::Pr
 }
 
 void Worker::tell_tensor(std::string_view name, const sim::Tensor& tensor) {
-  if (tensor.count() > kSampledUpTo) return;
+  if (!telling_ || tensor.count() > kSampledUpTo) return;
   Record r = record(EventType::TensorValues);
   r.event.tensor = sim::TensorPayload{sim::kNone, sim::kNone, sim::kNone, tensor.dtype, {}};
   r.set_text(name);
@@ -377,6 +383,7 @@ void Worker::compare(int bucket, std::span<const std::byte> stepped, std::span<c
 void Worker::call(std::int64_t step, const sim::Shape& shape, std::span<std::byte> data, bool stepped) {
   const std::int64_t count = static_cast<std::int64_t>(data.size()) / sim::size_of(gradient_.dtype);
   const sim::Schedule& schedule = schedule_for(count);
+  const auto began = std::chrono::steady_clock::now();
   ++seq_;
   shared_.enqueued.store(static_cast<std::uint32_t>(seq_), std::memory_order_relaxed);
   flight_.enqueued(seq_, scenario_.collective.collective, gradient_.dtype, shape, now_ns());
@@ -422,10 +429,13 @@ void Worker::call(std::int64_t step, const sim::Shape& shape, std::span<std::byt
   moved.event.type = EventType::CollectiveFinished;
   moved.event.t = now_ns() - options_.origin_unix_ns;
   tell(moved);
+  if (!options_.times_path.empty())
+    times_.emplace_back(step, std::chrono::nanoseconds(std::chrono::steady_clock::now() - began).count());
 }
 
 void Worker::training_step(std::int64_t step) {
   step_ = step;
+  telling_ = !options_.tell_in_turn || step % 2 == 1;
   shared_.step.store(static_cast<std::int32_t>(step), std::memory_order_relaxed);
   const auto began = std::chrono::steady_clock::now();
   read_orders();
@@ -486,6 +496,10 @@ int Worker::run() {
   std::thread watchdog([this] { watchdog_loop(); });
   tell_text(EventType::CommInit, "default_pg");
   for (std::int64_t step = 1; step <= scenario_.training.steps; ++step) training_step(step);
+  if (rank_ == 0 && !options_.times_path.empty()) {
+    std::ofstream file(options_.times_path);
+    for (const auto& [step, ns] : times_) file << step << ' ' << ns << '\n';
+  }
   in_collective_since_.store(unix_ns(),
                              std::memory_order_release);  // leaving together is a wait like any other
   plane_->finalize();

@@ -20,6 +20,9 @@ struct WorkerOptions {
   std::int64_t origin_unix_ns = 0;
   std::string dump_folder = ".";  // where the watchdog writes nccl_trace_rank_<R>
   std::int64_t step_ns = 0;       // least time of a training step: a class can follow it with its eyes
+  // For measurements (tests/bench/telemetry_bench.sh).
+  bool tell_in_turn = false;  // tells nothing in every other training step, beginning with the second
+  std::string times_path;     // rank 0 writes a line "step nanoseconds" for each collective
 };
 
 /// Runs to its end and returns the exit code. Does not return when a fault or the watchdog ends it.

@@ -17,6 +17,7 @@
 #include "backend/live/recording.hpp"
 #include "sim/job/simulate.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/trace/frame.hpp"
 
 namespace ringside {
 namespace {
@@ -207,6 +208,38 @@ TEST(Live, ClocksOfHostsAreCompared) {
                     trace->string(e.text.channel) == backend::kClockStream &&
                     trace->string(e.text.text).find("clock of beta") != std::string::npos);
   EXPECT_TRUE(said) << "viewers and the recording are told too";
+}
+
+/// A rank that hung or died shows as that two seconds later, and the others as waiting: in what the hub recorded,
+/// which is what a window is sent.
+TEST(Live, AHungOrDeadRankIsToldWithinTwoSeconds) {
+  for (const auto& [fault, rank] : {std::pair("crash:rank=2,step=5", 2), std::pair("hang:rank=1,step=5", 1)}) {
+    SCOPED_TRACE(fault);
+    const Folder folder;
+    const std::string recording = folder.path + "/run.rsr";
+    const LiveRun run = live("-n 4 --steps 8 --watchdog 6s --dump-dir " + folder.path + " --fault " + fault +
+                             " --record " + recording);
+    ASSERT_EQ(run.exit_code, 0);
+    const auto trace = backend::read_recording(recording);
+    ASSERT_TRUE(trace) << trace.error().message();
+    std::int64_t struck = 0;  // the last thing that the rank did itself
+    for (const sim::Event& e : trace->events())
+      if (e.rank() == rank && e.type != sim::EventType::Heartbeat && e.type != sim::EventType::Exit &&
+          e.type != sim::EventType::WatchdogExpired)
+        struck = std::max(struck, e.t);
+    sim::FrameSource frames(*trace);
+    const sim::Frame& frame = frames.frame_at(struck + 2'000'000'000);
+    for (int r = 0; r < 4; ++r) {
+      const sim::RankFrame& shown = frame.ranks.at(static_cast<std::size_t>(r));
+      if (r == rank) {
+        EXPECT_TRUE(shown.status == sim::RankStatus::Silent || shown.status == sim::RankStatus::Dead ||
+                    shown.status == sim::RankStatus::Terminated)
+            << to_word(shown.status);
+      } else {
+        EXPECT_NE(shown.in_collective, sim::kNone) << "R" << r << " waits in a collective";
+      }
+    }
+  }
 }
 
 /// The process whose command line holds both texts; 0 if there is none.
