@@ -129,6 +129,30 @@ TEST(DiagnosisOfTraces, TwoRanksThatDifferAreUndecided) {
   EXPECT_EQ(d.alternatives.size(), 2u);
 }
 
+/// Live ranks tell of the ports of their hosts. A job that stops with both ends of a cable down has no guilty
+/// rank, and a port that went down beside a job that went on is no failure.
+TEST(DiagnosisOfTraces, PortsThatRanksTellOf) {
+  const auto with_ports_down = [](const JobText& text) {
+    Simulation result = run(text);
+    for (const int rank : {0, 2}) {
+      Event e;
+      e.t = result.trace.end_time() / 2;
+      e.set_source(Source::rank(rank));
+      e.type = EventType::NicState;
+      e.text = {result.trace.intern("eth1"), kNone, 0, 0};
+      result.trace.emit(e);
+    }
+    return diagnose(result.trace);
+  };
+  const JobText cut = with(job(fault("kind=\"link_down\";from=1;to=2;step=3")),
+                           [](JobText& t) { t.library = "gloo", t.transport = "tcp"; });
+  const Diagnosis stopped = with_ports_down(cut);
+  EXPECT_EQ(stopped.kind, DiagnosisKind::LinkDown) << to_word(stopped.kind) << ": " << stopped.first_cause.what;
+  EXPECT_NE(stopped.first_cause.what.find("eth1"), std::string::npos) << stopped.first_cause.what;
+  EXPECT_TRUE(stopped.culprits.empty());
+  EXPECT_EQ(with_ports_down(job("")).kind, DiagnosisKind::None);
+}
+
 /// At no moment before the fault has struck is anything diagnosed: somebody always waits for somebody in a
 /// healthy step. And at no moment an innocent rank is accused.
 TEST(DiagnosisOfTraces, AtATimeKnowsOnlyWhatHadHappened) {
