@@ -1,11 +1,13 @@
 #include "app/app.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 
 #include "app/imgui_compat.hpp"
 #include "app/session/files.hpp"
+#include "app/session/live_desk.hpp"
 #include "sim/base/text.hpp"
 #include "sim/base/toml.hpp"
 
@@ -43,9 +45,16 @@ App::App(std::unique_ptr<Fonts> fonts, Settings settings, const std::string& ass
   } else {
     session_.notices.push_back({NoticeKind::Warning, sim::escape_for_display(glossary.error().message())});
   }
+  session_.live().program_folder = std::filesystem::path(program).parent_path().string();
   if (const auto presets = read_file(assets_ + "/presets.toml", kMostPresetBytes))
     if (auto model = sim::parse_time_model(*presets, assets_ + "/presets.toml"))
       session_.time_model = std::move(*model);
+}
+
+sim::Status App::watch(std::string_view url) {
+  if (const sim::Status status = session_.live().watch(url); !status) return status;
+  session_.scene_id = "live";
+  return sim::ok();
 }
 
 const Theme& App::theme() const {
@@ -104,7 +113,10 @@ void App::frame(int width, int height, std::int64_t wall_ns, double now, DrawRec
                 {static_cast<float>(width) / scale, static_cast<float>(height) / scale}, scale, record);
   ui_.reduced_motion = settings_.reduced_motion;
   ui_.begin(canvas, now);
+  const auto drawing = std::chrono::steady_clock::now();
   shell_.frame(canvas, ui_, session_, settings_, now, actions_);
+  session_.live().note_frame(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - drawing).count());
   if (!actions_.empty() || moved) settle_frames_ = std::max(settle_frames_, 2);
   if (settle_frames_ > 0) {
     --settle_frames_;

@@ -38,6 +38,8 @@ class App {
   /// Files that were dropped on the window: beside what is open.
   void drop_files(const std::vector<std::string>& paths) { open_files(paths, true); }
 
+  /// Connects to the hub of a running job and goes to the live scene.
+  sim::Status watch(std::string_view url);
   /// Opens a moment; the error says what is wrong with the text.
   sim::Status open_moment(std::string_view text);
   /// The moment on screen as a text.

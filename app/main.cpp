@@ -1,9 +1,11 @@
 // `ringside`: opens the window, or renders one frame off-screen. The frame loop is all here.
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <thread>
 
 #include "app/app.hpp"
 #include "app/imgui_compat.hpp"
@@ -11,6 +13,7 @@
 #include "app/platform/platform.hpp"
 #include "app/render.hpp"
 #include "app/session/files.hpp"
+#include "app/session/live_desk.hpp"
 #include "sim/base/text.hpp"
 
 namespace ringside::app {
@@ -65,6 +68,25 @@ sim::Status start_lesson(Session& session, const std::string& wanted) {
   return sim::Error{.what = "there is no lesson \"" + id + "\"", .legal = legal};
 }
 
+/// Connects to a running job. A picture is of what has come after a while.
+sim::Status start_watching(App& app, const Options& options) {
+  std::string url = options.watch;
+  if (url == "-") std::getline(std::cin, url);
+  if (const sim::Status status = app.watch(url); !status) return status;
+  if (options.render.empty()) return sim::ok();
+  Session& session = app.session();
+  constexpr auto kCatchingUp = std::chrono::seconds(60);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(options.watch_for);
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  while (now() < end || (!session.live().caught_up() && now() < end + kCatchingUp)) {
+    session.update(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  if (session.live().trace() != nullptr || session.has_trace()) return sim::ok();
+  const std::string& why = session.live().status().text;
+  return sim::Error{.what = "the hub was not reached" + (why.empty() ? "" : ": " + why)};
+}
+
 /// Opens the files of the command line and goes to the wanted scene and moment. An error only if it must end
 /// the run.
 sim::Status open_files(App& app, const Options& options) {
@@ -74,6 +96,9 @@ sim::Status open_files(App& app, const Options& options) {
     if (const sim::Status opened = app.open_moment(moment_text(options.moment)); !opened) return opened;
   session.finish_simulation();
   if (session.problem()) return session.problem()->error;
+  if (!options.watch.empty()) {
+    if (const sim::Status status = start_watching(app, options); !status) return status;
+  }
   if (!options.scene.empty()) {
     if (find_scene(options.scene) == nullptr) {
       std::string legal;

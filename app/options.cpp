@@ -81,6 +81,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
       "A ringside seat at distributed training.\n\nExamples:\n"
       "  ringside assets/scenarios/four-gpus.toml\n"
       "  ringside --render out.png --at ring:2 --size 2560x1440 --lang ko assets/scenarios/four-gpus.toml\n"
+      "  ringside --watch 'http://127.0.0.1:4710/#token=…'\n"
       "  ringside --render out.mp4 --from ring:1 --to end --fps 30 --seconds 10 "
       "assets/scenarios/four-gpus.toml",
       "ringside"};
@@ -96,6 +97,11 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
       "--at", o.at,
       "the moment: 1.5ms, step:3 (training step), ring:2 (end of a ring step), event:40, start, end");
   cli.add_option("--lesson", o.lesson, "a lesson: its id, and perhaps a step: why-allreduce:2");
+  cli.add_option("--watch", o.watch,
+                 "the hub of a running job: the URL that ringside-cli live prints, or - to read it from standard "
+                 "input");
+  cli.add_option("--watch-for", o.watch_for, "with --watch and --render: so many seconds, then the picture")
+      ->check(CLI::Range(0.1, 3600.0));
   cli.add_option("--moment", o.moment, "a copied moment (ringside1. …), or - to read it from standard input");
   cli.add_option("--from", o.from, "a video's first moment, as --at (default: start)");
   cli.add_option("--to", o.to, "a video's last moment, as --at (default: end)");

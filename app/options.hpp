@@ -21,6 +21,8 @@ struct Options {
   bool progress = false;          // "frame 12 300" on standard output
   std::string assets, scene, at, render, screenshot;
   std::string lesson;  // ID, or ID:STEP with the step from 1
+  std::string watch;   // the URL of a hub, or "-" for standard input
+  double watch_for = 3;  // with --render: seconds
   int width = 1280, height = 720;
   bool size_given = false;
   std::optional<Lang> lang;

@@ -10,6 +10,7 @@ std::unique_ptr<Scene> make_duel_scene();
 std::unique_ptr<Scene> make_cluster_scene();
 std::unique_ptr<Scene> make_detective_scene();
 std::unique_ptr<Scene> make_home_scene();
+std::unique_ptr<Scene> make_live_scene();
 std::unique_ptr<Scene> make_nan_scene();
 std::unique_ptr<Scene> make_same_shape_scene();
 std::unique_ptr<Scene> make_step_scene();
@@ -65,6 +66,12 @@ std::span<const SceneEntry> scene_table() {
                  .transport = false,
                  .needs_trace = false,
                  .make = make_duel_scene},
+      SceneEntry{.id = "live",
+                 .title_key = "live.title",
+                 .icon = Glyph::Live,
+                 .inspector_width = 332,
+                 .needs_trace = false,
+                 .make = make_live_scene},
       SceneEntry{.id = "incident",
                  .title_key = "scene_incident.title",
                  .icon = Glyph::Logs,

@@ -28,6 +28,7 @@
 namespace ringside::app {
 
 class IncidentDesk;
+class LiveDesk;
 
 /// What can be done with what is open; a reason (a text key) where it cannot. Views show disabled controls
 /// with the reason; they never ask for the kind of source.
@@ -59,7 +60,7 @@ struct SceneContext {
   const sim::Trace& trace;
   const sim::Frame& frame;
   const sim::Playhead& playhead;
-  std::int64_t end_time = 0;
+  std::int64_t end_time = 0;                                // while a job runs: after all that is known
   std::uint64_t generation = 0;                             // changes when another trace is shown
   const sim::Scenario* scenario = nullptr;                  // what made the trace, if known
   std::span<const sim::Command> commands = {};              // … and the faults given by hand
@@ -77,6 +78,7 @@ struct SceneContext {
   std::optional<std::int64_t> covered_from = {};
   const sim::TimeModel* time_model = nullptr;  // assets/presets.toml; null if it could not be read
   const IncidentDesk* incidents = nullptr;  // logs that are read or were read
+  const LiveDesk* live = nullptr;           // a running job that is watched, or was
   Vec2 stage{};    // logical size of the stage
   double now = 0;  // wall seconds for drifts and tweens; 0 in --render
   bool reduced_motion = false;

@@ -28,7 +28,8 @@ struct Document {
   std::string name, path;
   std::vector<Branch> branches;         // empty for a trace that was not simulated here
   int branch = 0;                       // on screen
-  std::unique_ptr<sim::Trace> foreign;  // a recording, a live job, logs
+  std::shared_ptr<sim::Trace> foreign;  // a recording, a live job, logs
+  bool grows = false;                   // a job that runs: more events may come
   Abilities can;
   sim::Playhead playhead;
   std::vector<Change> undo, redo;

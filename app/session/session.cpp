@@ -6,6 +6,7 @@
 #include <span>
 
 #include "app/session/files.hpp"
+#include "app/session/live_desk.hpp"
 #include "sim/base/text.hpp"
 #include "sim/tensor/npy.hpp"
 
@@ -85,7 +86,7 @@ bool advance_along(sim::Playhead& playhead, std::int64_t wall_ns, const TimeAxis
   return true;  // even if the time in ns is the same, a share of one may have passed
 }
 
-Session::Session() {
+Session::Session() : live_(std::make_unique<LiveDesk>()) {
   documents_.push_back(std::make_unique<Document>());
   documents_.front()->number = next_number_++;
 }
@@ -213,7 +214,7 @@ void Session::open(sim::Scenario scenario, std::string name, std::string path, b
   run(std::move(wish));
 }
 
-void Session::open_trace(std::unique_ptr<sim::Trace> trace, std::string name, Abilities can, bool new_tab) {
+void Session::open_trace(std::shared_ptr<sim::Trace> trace, std::string name, Abilities can, bool new_tab) {
   auto document = std::make_unique<Document>();
   document->name = std::move(name);
   document->can = can;
@@ -221,6 +222,30 @@ void Session::open_trace(std::unique_ptr<sim::Trace> trace, std::string name, Ab
   document->playhead.speed = comfortable_speed(*trace) / 1e9;
   document->foreign = std::move(trace);
   place_document(std::move(document), new_tab);
+}
+
+void Session::open_growing(std::shared_ptr<sim::Trace> trace, std::string name, Abilities can) {
+  auto document = std::make_unique<Document>();
+  document->name = std::move(name);
+  document->can = can;
+  document->scene_id = scene_id;
+  document->playhead.mode = sim::PlayMode::Follow;
+  document->playhead.unit = sim::StepUnit::TrainingStep;
+  document->grows = true;
+  document->foreign = std::move(trace);
+  place_document(std::move(document), true);
+}
+
+void Session::stop_growing(const sim::Trace& trace) {
+  for (const auto& document : documents_) {
+    if (document->foreign.get() != &trace) continue;
+    document->grows = false;
+    if (document.get() == &front()) axis_ = TimeAxis(trace);
+    if (document->playhead.mode == sim::PlayMode::Follow) {
+      document->playhead.mode = sim::PlayMode::Paused;
+      document->playhead.t = trace.end_time();
+    }
+  }
 }
 
 // --- moments
@@ -291,6 +316,7 @@ sim::Status Session::save_scenario(const std::string& path) {
 
 bool Session::update(std::int64_t wall_ns) {
   bool changed = incidents_.update(*this);
+  changed = live_->update(*this) || changed;
   if (simulating()) {
     job_wall_ns_ += wall_ns;
     if (job_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
@@ -305,7 +331,14 @@ bool Session::update(std::int64_t wall_ns) {
       changed = true;
     }
   }
-  const bool moved = has_trace() && advance_along(playhead(), wall_ns, axis_, end_time());
+  bool moved = has_trace() && advance_along(playhead(), wall_ns, axis_, end_time());
+  sim::Playhead& p = playhead();
+  if (grows() && moved && p.mode == sim::PlayMode::Paused && p.t >= end_time())
+    p.mode = sim::PlayMode::Follow;  // it has played up to now, and goes on with the job
+  if (p.mode == sim::PlayMode::Follow && p.t != end_time()) {
+    p.t = end_time();
+    moved = true;
+  }
   lessons.hold(*this);
   return moved || changed;
 }
@@ -337,8 +370,10 @@ bool Session::apply(const Action& action) {
   bool mine = true;
   std::visit(Overloaded{
                  [&](const action::TogglePlay&) {
-                   if (p.mode == sim::PlayMode::Playing) {
+                   if (p.mode != sim::PlayMode::Paused) {
                      p.mode = sim::PlayMode::Paused;
+                   } else if (grows() && p.t >= end_time()) {
+                     p.mode = sim::PlayMode::Follow;
                    } else if (has_trace()) {
                      if (p.t >= end_time()) p.t = 0;
                      p.mode = sim::PlayMode::Playing;
@@ -350,7 +385,10 @@ bool Session::apply(const Action& action) {
                  },
                  [&](const action::SeekTo& a) { seek(a.t); },
                  [&](const action::SeekStart&) { seek(0); },
-                 [&](const action::SeekEnd&) { seek(end_time()); },
+                 [&](const action::SeekEnd&) {
+                   seek(end_time());
+                   if (grows()) p.mode = sim::PlayMode::Follow;
+                 },
                  [&](const action::Follow&) { p.mode = sim::PlayMode::Follow; },
                  [&](const action::SetSpeed& a) { p.speed = a.simulated_ns_per_s / 1e9; },
                  [&](const action::SetLoop& a) { p.loop = a.on; },

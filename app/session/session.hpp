@@ -54,7 +54,9 @@ class Session {
   /// Simulates a scenario and shows it from the start.
   void open_scenario(sim::Scenario scenario, std::string name, bool new_tab = false);
   /// Shows a trace that was not simulated here (a recording, a live job, logs).
-  void open_trace(std::unique_ptr<sim::Trace> trace, std::string name, Abilities can, bool new_tab = false);
+  void open_trace(std::shared_ptr<sim::Trace> trace, std::string name, Abilities can, bool new_tab = false);
+  /// The same for a job that runs: the trace may be appended to between frames; the playhead follows its end.
+  void open_growing(std::shared_ptr<sim::Trace> trace, std::string name, Abilities can);
   const std::optional<FileProblem>& problem() const { return problem_; }
   void clear_problem() { problem_.reset(); }
   /// Shows the card of a file that cannot be read, found elsewhere.
@@ -71,6 +73,10 @@ class Session {
   const sim::Playhead& playhead() const { return front().playhead; }
   sim::Playhead& playhead() { return front().playhead; }
   std::int64_t end_time() const { return has_trace() ? trace().end_time() : 0; }
+  /// What is on screen is a job that runs: its end is not there yet.
+  bool grows() const { return front().grows; }
+  /// Nothing more will come: the document of this trace stays as a recording.
+  void stop_growing(const sim::Trace& trace);
   const sim::Scenario* scenario() const;
   const sim::Simulation* simulation() const;
   /// The faults given by hand on the branch on screen.
@@ -153,6 +159,9 @@ class Session {
   /// Logs, dumps and recordings: what is being read and what was read.
   IncidentDesk& incidents() { return incidents_; }
   const IncidentDesk& incidents() const { return incidents_; }
+  /// The running job that is watched, and the one that was started here.
+  LiveDesk& live() { return *live_; }
+  const LiveDesk& live() const { return *live_; }
   /// Things to tell the person; the shell shows and removes them.
   std::vector<Notice> notices;
 
@@ -221,6 +230,7 @@ class Session {
   std::optional<sim::Difference> difference_;
   std::optional<FileProblem> problem_;
   IncidentDesk incidents_;
+  std::unique_ptr<LiveDesk> live_;
   std::uint64_t generation_ = 0, compared_generation_ = 0;
   std::future<Made> job_;
   std::shared_ptr<Running> running_;

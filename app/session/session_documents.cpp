@@ -204,7 +204,7 @@ void Session::bring_to_front(int index) {
   if (front_ >= 0) {
     front().scene_id = scene_id;
     front().selection = selection;
-    front().playhead.mode = sim::PlayMode::Paused;
+    if (front().playhead.mode != sim::PlayMode::Follow) front().playhead.mode = sim::PlayMode::Paused;
   }
   front_ = index;
   scene_id = front().scene_id;
@@ -254,7 +254,7 @@ void Session::show() {
   frames_.reset();
   shown_ = branch != nullptr ? branch->simulation : nullptr;
   trace_ = front().foreign ? front().foreign.get() : shown_ ? &shown_->trace : nullptr;
-  axis_ = trace_ != nullptr && trace_->header.source != "live" ? TimeAxis(*trace_) : TimeAxis();
+  axis_ = trace_ != nullptr && !front().grows ? TimeAxis(*trace_) : TimeAxis();
   if (trace_ != nullptr) frames_ = std::make_unique<sim::FrameSource>(*trace_);
   ++generation_;
   refresh_comparison();

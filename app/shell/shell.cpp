@@ -6,6 +6,7 @@
 
 #include "app/draw/parts.hpp"
 #include "app/imgui_compat.hpp"
+#include "app/session/live_desk.hpp"
 #include "app/text/layout.hpp"
 #include "sim/base/text.hpp"
 
@@ -92,7 +93,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
   SceneContext ctx{.trace = session.trace(),
                    .frame = session.frame(),
                    .playhead = session.playhead(),
-                   .end_time = session.end_time(),
+                   .end_time = session.end_time() + (session.grows() ? 1 : 0),
                    .generation = session.generation(),
                    .scenario = session.scenario(),
                    .commands = session.commands(),
@@ -109,6 +110,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
                    .covered_from = session.scene_id == kLessonScene ? session.lessons.fence() : std::nullopt,
                    .time_model = session.time_model ? &*session.time_model : nullptr,
                    .incidents = &session.incidents(),
+                   .live = &session.live(),
                    .now = now,
                    .reduced_motion = settings.reduced_motion};
   SceneEntry shown = *entry;
@@ -193,6 +195,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
   handle_keys(stage, session, scene);
   if (session.playhead().mode == sim::PlayMode::Playing) ui.keep_moving();
   if (session.simulating() || session.incidents().reading() || exporting.running) ui.wake_in(0.1);
+  ui.wake_in(session.live().wake_in());
   ui.end();  // popups are drawn here, while what they captured (views, the context) is alive
 }
 
@@ -208,8 +211,8 @@ void Shell::draw_rail(View& view, const Session& session, const Settings& settin
       static_cast<float>(std::count_if(table.begin(), table.end(), [](const auto& e) { return e.in_rail; }));
   const auto rules = static_cast<float>(
       std::count_if(table.begin(), table.end(), [](const auto& e) { return e.rule_after; }));
-  const float item = std::min(kRailItem + kRailGap, (c.size().y - kTopHeight - 10 - 60 - 6 * rules) / items);
-  const bool words = item >= 48;
+  const float item = std::min(kRailItem + kRailGap, (c.size().y - kTopHeight - 10 - 54 - 6 * rules) / items);
+  const bool words = item >= 43.5f;
   float y = kTopHeight + 10;
   for (const SceneEntry& entry : table) {
     if (!entry.in_rail) continue;
@@ -310,11 +313,13 @@ void Shell::draw_top(View& view, Session& session, const Settings& settings, con
     std::string label = tr_word("source", view.ctx.trace.header.source);
     if (session.scenario() != nullptr)
       label += " · " + tr("top.seed", {std::to_string(session.scenario()->seed)});
+    const bool grows = session.grows();
+    if (grows) label += " · " + session.live().host();
     const float w = 42 + c.width(label, 13, Face::Bold);
     c.rect({x - w, y - 14, w, 28}, {.stroke = t.edge, .radius = 14});
-    c.glyph(Glyph::Ring, {x - w + 17, y}, 14, t.t1, 1.5f);
+    c.glyph(grows ? Glyph::Live : Glyph::Ring, {x - w + 17, y}, 14, t.t1, 1.5f);
     c.text({x - w + 28, y}, label, {.size = 13, .face = Face::Bold});
-    view.ui.explain({x - w, y - 14, w, 28}, tr("top.source_explain"));
+    view.ui.explain({x - w, y - 14, w, 28}, grows ? tr("top.live_explain") : tr("top.source_explain"));
     x -= w + 16;
     if (const float chip = draw_branch_chip(view, session, x, y); chip > 0) x -= chip + 12;
     if (view.ctx.can.can_edit() && (session.can_undo() || session.can_redo())) {

@@ -88,6 +88,7 @@ class Shell {
   void place_spotlight(View& view);
   void draw_spotlight(View& view);
   void draw_caption(View& view, const Session& session, const Scene& scene);
+  static float draw_live_end(View& view, const TimelineTrack& track, float y);
   void draw_speed_popup(View& view, Rect anchor);
   void draw_settings_popup(View& view, const Settings& settings, Rect anchor);
   void draw_notices(View& view, Session& session);

@@ -16,7 +16,8 @@ namespace {
 using Track = TimelineTrack;
 constexpr float kClockWidth = 128, kRightWidth = 190, kTrackHeight = 20;
 
-void draw_bands(Canvas& c, const Timeline& line, const TimelineTrack& track, float head) {
+/// `label_end`: labels above the bands end here.
+void draw_bands(Canvas& c, const Timeline& line, const TimelineTrack& track, float head, float label_end) {
   const Theme& t = c.theme();
   float last_label_end = -1e9f;
   for (const TimelineBand& band : line.bands) {
@@ -25,7 +26,8 @@ void draw_bands(Canvas& c, const Timeline& line, const TimelineTrack& track, flo
     c.rect({a + 1, track.y, std::max(1.0f, b - a - 2), kTrackHeight}, {.fill = t.raised, .radius = 4});
     const float played = std::min(head, b - 1) - (a + 1);
     if (played > 0) c.rect({a + 1, track.y, played, kTrackHeight}, {.fill = t.edge, .radius = 4});
-    if (!band.label.empty() && c.width(band.label, 13) <= b - a - 4 && a + 2 > last_label_end + 8) {
+    if (!band.label.empty() && c.width(band.label, 13) <= std::min(b, label_end) - a - 4 &&
+        a + 2 > last_label_end + 8) {
       c.text({a + 2, track.y - 17}, band.label, {.size = 13, .color = t.t2});
       last_label_end = a + 2 + c.width(band.label, 13);
     }
@@ -58,10 +60,11 @@ Timeline cut_after(const Timeline& line, std::int64_t t) {
   return out;
 }
 
-void draw_track(Canvas& c, const Timeline& line, const TimelineTrack& track, std::int64_t now) {
+void draw_track(Canvas& c, const Timeline& line, const TimelineTrack& track, std::int64_t now,
+                float label_end = 1e9f) {
   const Theme& t = c.theme();
   const float head = track.at(now);
-  draw_bands(c, line, track, head);
+  draw_bands(c, line, track, head, label_end);
   for (const std::int64_t tick : line.ticks)
     c.rect({track.at(tick) - 1, track.y, 2, kTrackHeight}, {.fill = t.panel});
   float last = -1e9f;
@@ -124,7 +127,7 @@ void Shell::draw_transport(View& view, const Session& session, const Scene& scen
   if (ui.icon_button("transport.back", {x + 12, y}, Glyph::StepBack, 20, tr("transport.back"), !at_start))
     view.emit(action::StepBy{-1});
   x += 38;
-  const bool playing = playhead.mode == sim::PlayMode::Playing;
+  const bool playing = playhead.mode != sim::PlayMode::Paused;
   const Rect play{x - 3, y - 23, 46, 46};
   const Hit h =
       ui.hit("transport.play", play, {.explain = playing ? tr("transport.pause") : tr("transport.play")});
@@ -160,7 +163,8 @@ void Shell::draw_transport(View& view, const Session& session, const Scene& scen
     draw_track(c, cut_after(line, *view.ctx.covered_from), track, playhead.t);
     draw_cover(c, track, *view.ctx.covered_from);
   } else {
-    draw_track(c, line, track, playhead.t);
+    const float label_end = session.grows() ? draw_live_end(view, track, y - 21) : 1e9f;
+    draw_track(c, line, track, playhead.t, label_end);
     draw_branch_tracks(view, session, track, box.y + kTransportHeight);
   }
 
@@ -189,6 +193,24 @@ void Shell::draw_transport(View& view, const Session& session, const Scene& scen
   if (const auto chosen =
           ui.menu("transport.unit.menu", {right - kRightWidth, y + 1, kRightWidth, 26}, units, unit))
     view.emit(action::SetStepUnit{static_cast<sim::StepUnit>(*chosen)});
+}
+
+/// At the end of a running job's timeline: whether the playhead follows it, and the way back there.
+/// Returns its left end.
+float Shell::draw_live_end(View& view, const TimelineTrack& track, float y) {
+  Canvas& c = view.canvas;
+  const Theme& t = c.theme();
+  const bool follows = view.ctx.playhead.mode == sim::PlayMode::Follow;
+  const std::string& label = follows ? tr("transport.live") : tr("transport.to_live");
+  const float w = c.width(label, 14, Face::Bold) + 40;
+  const Rect box{track.x + track.w - w, y - 11, w, 22};
+  const Hit hit = view.ui.hit("transport.follow", box, {.explain = tr("transport.follow_explain")});
+  c.rect(box, {.fill = !follows && hit.hovered ? t.raised : t.panel, .stroke = follows ? Color{} : t.edge, .radius = 11});
+  c.glyph(Glyph::Live, {box.x + 16, box.center().y}, 15, follows ? t.t1 : t.t2, 1.75f);
+  c.text({box.x + 29, box.center().y}, label,
+         {.size = 14, .color = follows ? t.t1 : t.t2, .face = Face::Bold, .on_shape = true});
+  if (hit.clicked) view.emit(action::Follow{});
+  return box.x - 8;
 }
 
 void Shell::draw_speed_popup(View& view, Rect anchor) {

@@ -1,6 +1,7 @@
 #include "tests/gui/harness.hpp"
 
 #include "app/session/files.hpp"
+#include "app/session/live_desk.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
 /// The GL driver keeps memory to its end and unloads itself before leaks are looked for, so they cannot be
@@ -40,6 +41,7 @@ Harness::Harness(const HarnessOptions& options) : options_(options) {
   app = std::make_unique<App>(std::move(*fonts), settings, source_path("assets"));
   app->keep_settings = false;
   app->program.clear();  // a test is not to be started again as its own export
+  app->session().live().program_folder.clear();  // and starts no ranks unless it says so
   compat::inject_mouse_position({-1, -1});
   frames(3);
 }

@@ -1,0 +1,229 @@
+// The live scene against a hub on the loopback: what is shown of a job as it runs, waits, goes silent and
+// dies, what a person can do to it, and what is said after the hub was away. No test here measures time.
+#include "tests/gui/harness.hpp"
+#include "tests/gui/live_job.hpp"
+
+#include <functional>
+
+#include "app/scenes/live_view.hpp"
+#include "app/session/live_desk.hpp"
+
+namespace ringside::app::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Draws frames until it is so.
+bool until(Harness& h, const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + 60s;
+  while (std::chrono::steady_clock::now() < end) {
+    h.frames(1);
+    if (condition()) return true;
+    std::this_thread::sleep_for(10ms);
+  }
+  return false;
+}
+
+bool shows_part(const Harness& h, std::string_view part) {
+  return std::any_of(h.record().texts.begin(), h.record().texts.end(),
+                     [&](const DrawnText& t) { return t.text.find(part) != std::string::npos; });
+}
+
+/// A job with four ranks that have trained three steps, watched.
+struct Watched {
+  TalkingJob job;
+  Harness h;
+  explicit Watched(const std::string& token = "viewer-token", const HarnessOptions& options = {}) : h(options) {
+    job.add_ranks();
+    EXPECT_TRUE(until(h, [&] { return job.all_connected(); }));
+    for (auto& rank : job.ranks) rank->hello(0, "lab-n0");
+    for (int step = 1; step <= 3; ++step)
+      for (auto& rank : job.ranks) rank->train(step * 100, step);
+    EXPECT_TRUE(h.app->watch(job.url(token)));
+    EXPECT_TRUE(until(h, [&] { return seen(395); }));
+  }
+  /// Everything up to this time is in the trace.
+  bool seen(std::int64_t t_ms) { return h.session().end_time() >= t_ms * 1'000'000; }
+};
+
+TEST(LiveScene, ShowsARunningJobAndFollowsIt) {
+  Watched w;
+  EXPECT_EQ(w.h.session().scene_id, "live");
+  EXPECT_TRUE(w.h.session().grows());
+  EXPECT_EQ(w.h.session().playhead().mode, sim::PlayMode::Follow);
+  EXPECT_TRUE(w.h.has("live.rank.3"));
+  EXPECT_TRUE(shows_part(w.h, "4 ranks train: step 3, loss 0.25.")) << w.h.problems();
+  EXPECT_EQ(w.h.problems(), "");
+  for (auto& rank : w.job.ranks) rank->train(400, 4);
+  EXPECT_TRUE(until(w.h, [&] { return w.seen(495); }));
+  EXPECT_EQ(w.h.session().playhead().t, w.h.session().end_time());
+}
+
+TEST(LiveScene, ScrubbingBackStaysWhileTheJobGoesOn) {
+  Watched w;
+  const std::int64_t back = 150'000'000;
+  w.h.session().apply(action::SeekTo{back});
+  for (auto& rank : w.job.ranks) rank->train(400, 4);
+  EXPECT_TRUE(until(w.h, [&] { return w.seen(495); }));
+  EXPECT_EQ(w.h.session().playhead().t, back);
+  EXPECT_TRUE(shows_part(w.h, "step 1"));
+  w.h.click("transport.follow");
+  EXPECT_EQ(w.h.session().playhead().t, w.h.session().end_time());
+  w.h.press(Key::Space);
+  EXPECT_EQ(w.h.session().playhead().mode, sim::PlayMode::Paused);
+}
+
+TEST(LiveScene, NamesTheSilentRankAndWhoWaits) {
+  Watched w;
+  for (int r = 0; r < 4; ++r) {
+    if (r == 1) continue;
+    TalkingRank& rank = *w.job.ranks[static_cast<std::size_t>(r)];
+    rank.phase(400, 480, "forward", 4);
+    rank.call(480, 4, 4);
+    for (int t = 600; t <= 2200; t += 200) rank.heartbeat(t, 4, 4);
+  }
+  ASSERT_TRUE(until(w.h, [&] { return w.seen(2200) && shows_part(w.h, "R1 has been silent for 1.8"); }));
+  EXPECT_TRUE(shows_part(w.h, "3 ranks wait in AllReduce, seq 4."));
+  EXPECT_TRUE(shows_part(w.h, "what R1 does"));
+  EXPECT_TRUE(w.h.shows("not visible"));
+  EXPECT_TRUE(shows_part(w.h, "all wait for R1"));
+  EXPECT_TRUE(shows_part(w.h, "R1")) << "the verdict names it";
+  EXPECT_EQ(w.h.problems(), "");
+}
+
+TEST(LiveScene, ADeadRankIsTheFirstThingSaid) {
+  Watched w;
+  w.job.ranks[2]->say(410, "exit", "\"signal\":9");
+  for (int r : {0, 1, 3}) w.job.ranks[static_cast<std::size_t>(r)]->heartbeat(500, 4, 3);
+  ASSERT_TRUE(until(w.h, [&] { return shows_part(w.h, "R2 ended by signal 9."); }));
+  EXPECT_TRUE(shows_part(w.h, "R2 stopped the job."));
+  EXPECT_EQ(w.h.problems(), "");
+}
+
+TEST(LiveScene, ARunningCallIsNoHang) {
+  Watched w;
+  for (auto& rank : w.job.ranks) {
+    rank->phase(400, 440, "forward", 4);
+    rank->call(480, 4, 4);
+  }
+  ASSERT_TRUE(until(w.h, [&] { return w.seen(480); }));
+  for (const std::string_view scene : {"live", "cluster", "step", "allreduce"}) {
+    w.h.session().scene_id = std::string(scene);
+    w.h.frames(3);
+    EXPECT_FALSE(shows_part(w.h, "stopped the job")) << scene;
+    EXPECT_EQ(w.h.problems(), "") << scene;
+  }
+}
+
+TEST(LiveScene, OnlyTheControllerInjectsAndKillingIsAskedTwice) {
+  {
+    Watched viewer;
+    viewer.h.click("live.fault");
+    EXPECT_FALSE(viewer.h.has("live.fault.nan"));
+  }
+  Watched w("controller-token");
+  ASSERT_TRUE(until(w.h, [&] { return w.h.session().live().status().may_command; }));
+  w.h.click("live.rank.2");
+  w.h.click("live.fault");
+  ASSERT_TRUE(w.h.has("live.fault.crash"));
+  EXPECT_EQ(w.h.problems(), "");
+  w.h.click("live.fault.crash");
+  w.h.frames(3);
+  EXPECT_EQ(w.job.ranks[2]->orders(), "");
+  ASSERT_TRUE(w.h.has("live.fault.kill"));
+  w.h.click("live.fault.cancel");
+  w.h.frames(2);
+  w.h.click("live.fault.nan");
+  EXPECT_TRUE(until(w.h, [&] { return w.job.ranks[2]->orders().find("\"kind\":\"nan\"") != std::string::npos; }));
+  EXPECT_NE(w.job.ranks[2]->orders().find("\"step\":0"), std::string::npos) << "now, not in a step that is over";
+  EXPECT_EQ(w.job.ranks[1]->orders(), "");
+}
+
+TEST(LiveScene, SaysWhyItIsRefused) {
+  TalkingJob job;
+  Harness h;
+  ASSERT_TRUE(h.app->watch(job.url("nonsense")));
+  EXPECT_TRUE(until(h, [&] { return shows_part(h, "The token is wrong."); }));
+  EXPECT_EQ(h.problems(), "");
+  EXPECT_FALSE(h.app->watch("not an address"));
+}
+
+TEST(LiveScene, ReconnectsAndSaysWhatIsMissing) {
+  auto job = std::make_unique<TalkingJob>();
+  const std::uint16_t port = job->port();
+  Harness h;
+  job->add_ranks();
+  ASSERT_TRUE(until(h, [&] { return job->all_connected(); }));
+  job->ranks[0]->hello(0, "lab-n0");
+  job->ranks[0]->heartbeat(100, 1, 1);
+  ASSERT_TRUE(h.app->watch(job->url("viewer-token")));
+  ASSERT_TRUE(until(h, [&] { return h.session().end_time() >= 100'000'000; }));
+  job.reset();
+  ASSERT_TRUE(until(h, [&] { return shows_part(h, "The hub is away since"); }));
+  EXPECT_TRUE(h.session().grows()) << "it may come back";
+  job = std::make_unique<TalkingJob>(port);
+  job->add_ranks();
+  ASSERT_TRUE(until(h, [&] { return job->all_connected(); }));
+  job->ranks[0]->lose(2 + 7);
+  job->ranks[0]->heartbeat(900, 2, 2);
+  EXPECT_TRUE(until(h, [&] { return shows_part(h, "7 events are missing."); }));
+}
+
+TEST(LiveScene, TheSameJobRunsInTheSimulator) {
+  Watched w;
+  ASSERT_TRUE(w.h.has("live.same"));
+  const std::size_t tabs = w.h.session().documents().size();
+  w.h.click("live.same");
+  w.h.session().finish_simulation();
+  w.h.frames(2);
+  EXPECT_EQ(w.h.session().documents().size(), tabs + 1);
+  EXPECT_EQ(w.h.session().trace().header.source, "simulator");
+  EXPECT_EQ(w.h.session().trace().header.world_size, 4);
+}
+
+TEST(LiveScene, ClosingItsTabEndsTheConnection) {
+  Watched w;
+  w.h.session().apply(action::CloseTab{w.h.session().tab()});
+  EXPECT_TRUE(until(w.h, [&] { return !w.h.session().live().watching(); }));
+  EXPECT_FALSE(w.h.session().grows());
+}
+
+TEST(LiveScene, FitsInBothLanguagesThemesAndSizes) {
+  for (const Lang lang : {Lang::En, Lang::Ko})
+    for (const bool large : {false, true}) {
+      HarnessOptions options;
+      options.lang = lang;
+      options.theme = large ? ThemeChoice::Light : ThemeChoice::Dark;
+      options.user_scale = large ? 1.25f : 1;
+      Watched w("controller-token", options);
+      EXPECT_EQ(w.h.problems(), "") << to_word(lang) << (large ? ", large" : "");
+      w.job.ranks[3]->say(410, "exit", "\"code\":1");
+      for (int r : {0, 2}) {
+        TalkingRank& rank = *w.job.ranks[static_cast<std::size_t>(r)];
+        rank.call(480, 4, 4);
+        for (int t = 600; t <= 3000; t += 200) rank.heartbeat(t, 4, 4);
+      }
+      ASSERT_TRUE(until(w.h, [&] { return w.seen(3000); }));
+      w.h.frames(2);
+      EXPECT_EQ(w.h.problems(), "") << to_word(lang) << (large ? ", large" : "");
+      w.h.resize(2560, 1440);
+      EXPECT_EQ(w.h.problems(), "") << to_word(lang) << ", 2560";
+    }
+}
+
+TEST(LiveScene, ThePageWithoutAJobFits) {
+  for (const Lang lang : {Lang::En, Lang::Ko})
+    for (const float scale : {1.0f, 1.25f}) {
+      HarnessOptions options;
+      options.lang = lang;
+      options.user_scale = scale;
+      Harness h(options);
+      h.session().scene_id = "live";
+      h.frames(3);
+      EXPECT_TRUE(h.has("live.start"));
+      EXPECT_EQ(h.problems(), "");
+    }
+}
+
+}  // namespace
+}  // namespace ringside::app::test
