@@ -191,7 +191,7 @@ void draw_row(Paint& p, const Plan& plan, const LiveLane& lane, float y) {
     const bool here = lane.state != LiveState::Absent && lane.ended < 0;
     const bool silent = lane.state == LiveState::Silent;
     if (here) {
-      p.c.text({plan.bars - 26, mid}, fmt::format("{:.2f} s", static_cast<double>(lane.heard_ns) / 1e9),
+      p.c.text({plan.bars - 26, mid}, tr("live.seconds", {fmt::format("{:.2f}", static_cast<double>(lane.heard_ns) / 1e9)}),
                {.size = 13, .color = silent ? p.t.stall_text : p.t.t2, .align = Align::Right, .on_shape = true});
       p.c.glyph(silent ? Glyph::Hidden : Glyph::Measured, {plan.bars - 14, mid}, 11, silent ? p.t.stall : p.t.t2, 1.5f);
     } else if (lane.state == LiveState::Absent) {

@@ -239,7 +239,7 @@ std::pair<std::string, std::string> sentences(const LiveView& live, const LiveDe
   if (running && desk != nullptr && desk->status().link == backend::LinkState::Lost) {
     const auto away = std::chrono::steady_clock::now() - desk->status().since;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(away).count();
-    return {tr("live.now.lost", {sim::format_duration(std::max<std::int64_t>(1, seconds) * 1'000'000'000),
+    return {tr("live.now.lost", {tr("live.seconds", {std::to_string(std::max<std::int64_t>(1, seconds))}),
                                  sim::escape_for_display(desk->status().text)}),
             {}};
   }

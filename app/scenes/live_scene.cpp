@@ -2,6 +2,8 @@
 // simulated beside it, and real faults.
 #include "app/scenes/live_scene.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cmath>
 
@@ -17,7 +19,7 @@ namespace live {
 std::string time_text(std::int64_t ns) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   if (ns >= 100 * kSecond) return sim::format_duration(ns / kSecond * kSecond);
-  if (ns >= kSecond) return sim::format_duration(ns / (kSecond / 100) * (kSecond / 100));
+  if (ns >= kSecond) return tr("live.seconds", {fmt::format("{:.2f}", static_cast<double>(ns) / 1e9)});
   if (ns >= 1'000'000) return sim::format_duration(ns / 100'000 * 100'000);
   return sim::format_duration(ns / 100 * 100);
 }
@@ -73,6 +75,7 @@ class LiveScene final : public Scene {
   void draw(View& view) override {
     if (predicting_) view.ui.wake_in(0.1);
     if (!shown_) return live::draw_connect(view, url_);
+    if (view.ctx.presenter) return draw_enlarged(view);
     live::Paint p = paint(view);
     const Rect s = view.box;
     const bool small = s.h < 500;
@@ -126,6 +129,16 @@ class LiveScene final : public Scene {
   }
 
  private:
+  /// The lanes alone, as on a screen of less than half the size: read from the last row.
+  void draw_enlarged(View& view) {
+    constexpr float kLarger = 2.2f, kMargin = 8;
+    View inner{view.canvas, view.ui, view.actions, view.ctx, {0, 0, view.box.w / kLarger, view.box.h / kLarger}};
+    view.canvas.push_figure({view.box.x, view.box.y}, kLarger);
+    live::Paint p = paint(inner);
+    live::draw_lanes(p, inner.box.inset(kMargin));
+    view.canvas.pop_figure();
+  }
+
   live::Paint paint(View& view) const {
     return {view, view.canvas, view.canvas.theme(), view_, view.ctx.live, running_};
   }

@@ -1,12 +1,13 @@
 #include "app/session/live_desk.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
 #include "app/i18n/i18n.hpp"
 #include "app/session/session.hpp"
 #include "backend/trace_reader.hpp"
-#include "sim/base/quantity.hpp"
 #include "sim/base/text.hpp"
 
 namespace ringside::app {
@@ -36,8 +37,7 @@ constexpr backend::TraceLimits kLimits{.max_header = std::size_t{80} << 20,
                                        .max_memory = std::size_t{3} << 30};
 
 std::string seconds_text(std::chrono::steady_clock::duration d) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
-  return sim::format_duration((ms + 50) / 100 * 100'000'000);
+  return tr("live.seconds", {fmt::format("{:.1f}", std::chrono::duration<double>(d).count())});
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ TEST(LiveScene, ReconnectsAndSaysWhatIsMissing) {
   ASSERT_TRUE(h.app->watch(job->url("viewer-token")));
   ASSERT_TRUE(until(h, [&] { return h.session().end_time() >= 100'000'000; }));
   job.reset();
-  ASSERT_TRUE(until(h, [&] { return shows_part(h, "The hub is away since"); }));
+  ASSERT_TRUE(until(h, [&] { return shows_part(h, "The hub has been away for"); }));
   EXPECT_TRUE(h.session().grows()) << "it may come back";
   job = std::make_unique<TalkingJob>(port);
   job->add_ranks();
