@@ -53,6 +53,22 @@ constexpr auto kRows = std::to_array<Row>({
       "Bandwidth of a link between two GPUs of different nodes, in one direction."},
      "\"200GB/s\""},
 
+    {{"cluster.shared", "nics_per_node", "integer", "1 … gpus_per_node", "needed in this table",
+      "NICs that the GPUs of a node share on the way to other nodes; GPU l takes NIC l · nics / GPUs."},
+     "2"},
+    {{"cluster.shared", "nic_bandwidth", kRate, kAnyRate, "inter_bandwidth",
+      "Bandwidth of one NIC, in one direction."},
+     "\"400Gb/s\""},
+    {{"cluster.shared", "nodes_per_leaf", "integer", "0 … nodes", "0 (all under one switch)",
+      "Nodes under one leaf switch; ways to other nodes go over the spine."},
+     "1"},
+    {{"cluster.shared", "rails", "boolean", "true, false", "false",
+      "Rail-optimised: NIC i of these nodes has a leaf switch of its own."},
+     "true"},
+    {{"cluster.shared", "spine_bandwidth", kRate, kAnyRate, "needed with nodes_per_leaf or rails",
+      "All uplinks of one leaf switch together; less than what hangs below it is oversubscribed."},
+     "\"50GB/s\""},
+
     {{"link", "from", "integer", "0 … world size - 1", "needed",
       "Rank at which the link starts; a link has one direction."},
      "3"},
@@ -149,6 +165,17 @@ constexpr auto kRows = std::to_array<Row>({
     {{"collective", "reduce", kDuration, kAnyDuration, "0ns",
       "Time of one reduction after a chunk has arrived."},
      "\"300ns\""},
+
+    {{"collective", "rings", "list of lists of integers", "every rank once in each; at most one a channel",
+      "0, 1, 2 … in every channel",
+      "Order of the GPUs in each channel's ring (the last one for all further channels), so that each "
+      "channel "
+      "crosses "
+      "nodes at another NIC."},
+     "[[0, 1, 2, 3, 4, 5, 6, 7]]"},
+    {{"collective", "inter_tree", "boolean", "true, false", "false",
+      "hierarchical: NCCL's tree between the nodes instead of a ring."},
+     "false"},
 
     {{"stack", "library", "word", "nccl, gloo, mpi", "nccl",
       "Library whose behaviour on mistakes is simulated."},

@@ -47,6 +47,29 @@ void use_preset(const Preset& preset, Scenario& scenario) {
                                      preset.links.inter_bytes_per_s * preset.links.nics};
 }
 
+/// Links between nodes that ranks share.
+void read_shared(TableReader& cluster_table, ClusterSpec& cluster) {
+  const toml::table* node = cluster_table.table("shared");
+  if (node == nullptr) return;
+  TableReader table(cluster_table.context(), node, "cluster.shared");
+  SharedLinks& shared = cluster.topology.shared;
+  if (!table.has("nics_per_node"))
+    return table.fail("", "shared links need nics_per_node", "1 … " + std::to_string(cluster.gpus_per_node));
+  if (const auto value = table.integer("nics_per_node", 1, cluster.gpus_per_node))
+    shared.nics_per_node = static_cast<int>(*value);
+  shared.nic_bytes_per_s = table.rate("nic_bandwidth").value_or(cluster.topology.inter.bytes_per_s);
+  if (const auto value = table.integer("nodes_per_leaf", 0, cluster.nodes))
+    shared.nodes_per_leaf = static_cast<int>(*value);
+  shared.rails = table.boolean("rails").value_or(false);
+  const bool spine = shared.nodes_per_leaf > 0 || shared.rails;
+  if (const auto value = table.rate("spine_bandwidth")) {
+    shared.spine_bytes_per_s = *value;
+    if (!spine) table.fail("spine_bandwidth", "there is no spine", "only with nodes_per_leaf or rails");
+  } else if (spine) {
+    table.fail(shared.rails ? "rails" : "nodes_per_leaf", "leaf switches need spine_bandwidth");
+  }
+}
+
 void read_cluster(TableReader& root, Scenario& scenario) {
   ClusterSpec& cluster = scenario.cluster;
   cluster.topology.intra = kIntraDefault;
@@ -76,6 +99,7 @@ void read_cluster(TableReader& root, Scenario& scenario) {
                "1 … 1048576 ranks");
   read_class(table, "intra_latency", "intra_bandwidth", cluster.topology.intra);
   read_class(table, "inter_latency", "inter_bandwidth", cluster.topology.inter);
+  read_shared(table, cluster);
 }
 
 void read_link(TableReader& table, Topology& topology) {
@@ -184,6 +208,36 @@ void check_buckets(TableReader& root, const Scenario& scenario) {
              "1 … " + std::to_string(std::min<std::int64_t>(1024, scenario.tensor.shape.count())));
 }
 
+/// [[0, 1, 2, 3], [1, 0, 3, 2]]: each a permutation of the ranks.
+void read_rings(TableReader& table, int world, CollectiveSpec& spec) {
+  if (!table.has("rings")) return;
+  const std::string legal =
+      "lists in which every rank from 0 to " + std::to_string(world - 1) + " stands once";
+  const toml::array* list = table.node("rings")->as_array();
+  if (list == nullptr || list->empty() || list->size() > static_cast<std::size_t>(spec.channels))
+    return table.fail("rings",
+                      "rings must be a list of one ring a channel, at most channels = " +
+                          std::to_string(spec.channels) + " of them",
+                      legal);
+  if (spec.algorithm != Algorithm::Ring)
+    return table.fail("rings", "only a ring has rings", "algorithm = \"ring\"");
+  for (const toml::node& element : *list) {
+    const toml::array* ranks = element.as_array();
+    std::vector<int> ring;
+    std::vector<bool> seen(static_cast<std::size_t>(world), false);
+    for (std::size_t i = 0; ranks != nullptr && i < ranks->size(); ++i) {
+      const auto* rank = ranks->get(i)->as_integer();
+      if (rank == nullptr || rank->get() < 0 || rank->get() >= world ||
+          seen[static_cast<std::size_t>(rank->get())])
+        return table.fail("rings", "a ring names what is no rank, or a rank twice", legal);
+      seen[static_cast<std::size_t>(rank->get())] = true;
+      ring.push_back(static_cast<int>(rank->get()));
+    }
+    if (ring.size() != seen.size()) return table.fail("rings", "a ring leaves ranks out", legal);
+    spec.rings.push_back(std::move(ring));
+  }
+}
+
 void read_collective(TableReader& root, Scenario& scenario) {
   TableReader table(root.context(), root.table("collective"), "collective");
   CollectiveSpec& spec = scenario.collective;
@@ -196,6 +250,11 @@ void read_collective(TableReader& root, Scenario& scenario) {
   if (const auto value = table.integer("root", 0, scenario.world_size() - 1))
     spec.root = static_cast<int>(*value);
   if (const auto value = table.duration("reduce")) spec.reduce_ns = *value;
+  read_rings(table, scenario.world_size(), spec);
+  if (const auto value = table.boolean("inter_tree")) spec.inter_tree = *value;
+  if (spec.inter_tree && spec.algorithm != Algorithm::Hierarchical)
+    table.fail("inter_tree", "only the hierarchical algorithm has a part between the nodes",
+               "algorithm = \"hierarchical\"");
 }
 
 /// Every count that a rank may call with: the buckets of the tensor, and of the shapes that faults bring.

@@ -33,6 +33,8 @@ ScheduleRequest Scenario::schedule_request() const {
   request.channels = collective.channels;
   request.gpus_per_node = cluster.gpus_per_node;
   request.root = collective.root;
+  request.rings = collective.rings;
+  request.inter_tree = collective.inter_tree;
   return request;
 }
 

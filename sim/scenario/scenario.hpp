@@ -77,7 +77,9 @@ struct CollectiveSpec {
   ReduceOp op = ReduceOp::Avg;
   int channels = 1;
   int root = 0;
-  std::int64_t reduce_ns = 0;  // time of one reduction in a ring step
+  std::int64_t reduce_ns = 0;             // time of one reduction in a ring step
+  std::vector<std::vector<int>> rings{};  // ring: each channel's ranks in ring order; empty: 0, 1, 2 …
+  bool inter_tree = false;                // hierarchical: a tree between the nodes instead of a ring
 };
 
 struct StackSpec {

@@ -122,6 +122,14 @@ void write_cluster(Writer& writer, const Scenario& scenario, const Scenario& def
   writer.rate("intra_bandwidth", own.intra.bytes_per_s, usual.intra.bytes_per_s);
   writer.duration("inter_latency", own.inter.latency_ns, usual.inter.latency_ns);
   writer.rate("inter_bandwidth", own.inter.bytes_per_s, usual.inter.bytes_per_s);
+  if (own.shared.on()) {
+    writer.table("[cluster.shared]");
+    writer.raw("nics_per_node", integer_text(own.shared.nics_per_node));
+    writer.string("nic_bandwidth", rate_text(own.shared.nic_bytes_per_s));
+    writer.integer("nodes_per_leaf", own.shared.nodes_per_leaf, 0);
+    writer.boolean("rails", own.shared.rails, false);
+    writer.rate("spine_bandwidth", own.shared.spine_bytes_per_s, 0);
+  }
   for (const LinkOverride& link : own.overrides) {
     writer.table("[[link]]");
     writer.raw("from", integer_text(link.from));
@@ -191,6 +199,15 @@ void write_training(Writer& writer, const TrainingSpec& training) {
   writer.boolean("all_reduce", network.all_reduce, usual.network.all_reduce);
 }
 
+std::string rings_text(const std::vector<std::vector<int>>& rings) {
+  std::string out = "[";
+  for (const auto& ring : rings) {
+    if (out.size() > 1) out += ", ";
+    out += list_text({ring.begin(), ring.end()});
+  }
+  return out + "]";
+}
+
 void write_collective(Writer& writer, const CollectiveSpec& collective) {
   const CollectiveSpec usual;
   writer.table("[collective]");
@@ -202,6 +219,8 @@ void write_collective(Writer& writer, const CollectiveSpec& collective) {
   writer.integer("channels", collective.channels, usual.channels);
   writer.integer("root", collective.root, usual.root);
   writer.duration("reduce", collective.reduce_ns, usual.reduce_ns);
+  if (!collective.rings.empty()) writer.raw("rings", rings_text(collective.rings));
+  writer.boolean("inter_tree", collective.inter_tree, usual.inter_tree);
 }
 
 void write_stack(Writer& writer, const StackSpec& stack) {

@@ -272,6 +272,40 @@ TEST(ToToml, KeepsEveryBitOfEveryDtype) {
   }
 }
 
+TEST(Scenario, SaysWhichLinksAreSharedAndHowRingsRun) {
+  const Scenario s = parsed(R"(
+[cluster]
+nodes = 2
+gpus_per_node = 2
+inter_bandwidth = "25GB/s"
+[cluster.shared]
+nics_per_node = 1
+nodes_per_leaf = 1
+spine_bandwidth = "10GB/s"
+[tensor]
+shape = [64]
+[collective]
+channels = 2
+rings = [[0, 1, 2, 3], [1, 0, 3, 2]]
+)");
+  const SharedLinks& shared = s.cluster.topology.shared;
+  EXPECT_EQ(shared.nics_per_node, 1);
+  EXPECT_EQ(shared.nic_bytes_per_s, 25'000'000'000) << "that of a link between nodes";
+  EXPECT_EQ(shared.nodes_per_leaf, 1);
+  EXPECT_FALSE(shared.rails);
+  EXPECT_EQ(shared.spine_bytes_per_s, 10'000'000'000);
+  EXPECT_EQ(s.schedule_request().ring(1), (std::vector<int>{1, 0, 3, 2}));
+  const Scenario again = parsed(to_toml(s));
+  EXPECT_EQ(again.cluster.topology, s.cluster.topology);
+  EXPECT_EQ(again.collective.rings, s.collective.rings);
+
+  const Scenario tree = parsed(
+      "[cluster]\nnodes = 4\ngpus_per_node = 2\n[tensor]\nshape = [64]\n[collective]\n"
+      "algorithm = \"hierarchical\"\ninter_tree = true\n");
+  EXPECT_TRUE(tree.schedule_request().inter_tree);
+  EXPECT_TRUE(parsed(to_toml(tree)).collective.inter_tree);
+}
+
 /// `RINGSIDE_UPDATE=1 scenario_test` writes the file anew from the key table.
 TEST(Reference, FileIsTheKeyTable) {
   const fs::path file = kScenarios / "reference.toml";
