@@ -153,7 +153,7 @@ void draw_cell(const Pen& p, const CellBox& box, int rank, std::size_t shown) {
                      .radius = radius,
                      .width = fine_line ? std::min(l.width, 1.0f) : l.width,
                      .dash = l.dash});
-  const float label = p.view.ctx.presenter ? p.smallest() : 13;
+  const float label = std::max(13.0f, p.smallest());
   const Rect b = box.box;
   if (p.follows(p.ring.chunks[shown]))
     c.rect(b.inset(-1), {.stroke = p.t.accent, .radius = radius + 1, .width = small ? 1.0f : 2.5f});

@@ -88,8 +88,7 @@ namespace {
 /// The legend, shortened from the end until it fits; returns nothing, draws from x to `right`.
 void draw_legend(const Pen& p, float x, float right) {
   Canvas& c = p.c;
-  const float y = p.layout.legend_y, size = p.label(13);
-  if (size <= 0) return;
+  const float y = p.layout.legend_y, size = std::max(13.0f, p.smallest());
   const std::string& colour = tr(p.colours() ? "allreduce.legend.colour" : "allreduce.legend.lightness");
   float w = c.width(colour, size);
   if (x + w + 90 > right) return;

@@ -86,7 +86,11 @@ Numbers part_of(const Numbers& all, std::size_t first, std::size_t count) {
 void draw_goal(Column& k) {
   const RingView& ring = k.ring;
   const Numbers& sum = ring.goal_sum;
-  const bool many = sum.count > 4;
+  // Four to a row, or two where digits would be broken over lines: the last ones may be what matters.
+  bool lengthy = false;
+  for (const sim::Scalar value : sum.values)
+    lengthy = lengthy || k.c.width(number_text(value), 16, Face::Bold) > (k.w - 46) / 4 - 8;
+  const bool many = sum.count > 4 || (lengthy && sum.count > 2);
   const bool divided = ring.divides && !many;
   const float h = !sum.complete() ? 76.0f : ring.one_number ? 96.0f : divided || many ? 126.0f : 92.0f;
   const Rect box{k.x, k.y, k.w, h};
@@ -105,10 +109,12 @@ void draw_goal(Column& k) {
     const float label = divided ? 46.0f : 0, x = box.x + 14 + label, w = box.w - 28 - label;
     if (many) {
       const Numbers& shown = ring.divides ? ring.goal_result : sum;
-      goal_row(k, part_of(shown, 0, 4), x, w, box.y + 42, 34, true, 4);
-      goal_row(k, part_of(shown, 4, 4), x, w, box.y + 82, 34, true, 4);
-      if (ring.info.count > 8) {
-        const std::string more = tr("allreduce.goal.more", {std::to_string(ring.info.count - 8)});
+      const std::size_t each = lengthy ? 2 : 4;
+      goal_row(k, part_of(shown, 0, each), x, w, box.y + 42, 34, true, each);
+      goal_row(k, part_of(shown, each, each), x, w, box.y + 82, 34, true, each);
+      const auto left_out = ring.info.count - static_cast<std::int64_t>(2 * each);
+      if (left_out > 0) {
+        const std::string more = tr("allreduce.goal.more", {std::to_string(left_out)});
         if (k.c.width(title, 14, Face::Bold) + k.c.width(more, 13) + 60 < box.w)
           k.c.text({box.right() - 14, box.y + 21}, more,
                    {.size = 13, .color = k.t.t3, .align = Align::Right});

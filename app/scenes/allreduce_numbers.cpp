@@ -1,6 +1,9 @@
 #include "app/scenes/allreduce_numbers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 namespace ringside::app {
 namespace {
@@ -71,7 +74,12 @@ Numbers slice_of(const sim::Sample& sample, std::int64_t offset, std::int64_t co
 std::string number_text(sim::Scalar value) {
   if (sim::is_inf(value)) return sim::to_double(value) < 0 ? "-∞" : "∞";
   std::string text;
-  sim::append_scalar(text, value);
+  const bool half = value.dtype == sim::DType::Float16 || value.dtype == sim::DType::BFloat16;
+  const double size = half ? std::fabs(sim::to_double(value)) : 0;
+  if (size >= 1e-4 && size < 1e5)
+    text = fmt::format("{:.5g}", sim::to_double(value));
+  else
+    sim::append_scalar(text, value);
   if (!sim::is_nan(value)) add_commas(text);
   return text;
 }

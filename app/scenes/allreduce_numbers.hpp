@@ -36,7 +36,8 @@ Numbers slice_of(const sim::Sample& sample, std::int64_t offset, std::int64_t co
 Numbers numbers_of(std::vector<sim::Scalar> values);
 
 /// "1,234.5", "-3", "NaN", "∞": shortest text that reads back to the same number of its type, with thousands
-/// commas from 10,000 on.
+/// commas from 10,000 on. Of 16-bit types five digits, which read back too but do not hide what was rounded
+/// away: a float16 shows 0.099976 where 0.1 was typed.
 std::string number_text(sim::Scalar value);
 /// As number_text, with brackets around a negative number: the right side of an operator.
 std::string operand_text(sim::Scalar value);

@@ -10,20 +10,23 @@ namespace {
 
 constexpr float kButtons = 154, kTitle = 112;
 
-void draw_beat(View& view, Rect box, const BeatBar& bar, int i, BeatAnswer& answer) {
+void draw_beat(View& view, Rect box, const BeatBar& bar, int i, bool named, BeatAnswer& answer) {
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
   const Beat& beat = bar.beats[static_cast<std::size_t>(i)];
   const bool here = i == bar.current;
-  const Hit h = view.ui.hit(std::string(bar.id) + "." + std::to_string(i), box);
+  const Hit h = view.ui.hit(std::string(bar.id) + "." + std::to_string(i), box,
+                            {.explain = named ? std::string_view() : beat.label});
   if (here || h.hovered) c.rect(box, {.fill = here ? t.raised : t.card, .radius = 8});
   const Color text = here ? t.t1 : t.t2;
   const Face face = here ? Face::Bold : Face::Regular;
   const std::string label = fit(c.fonts(), beat.label, box.w - 8, 13, face);
   if (beat.picture) {
-    beat.picture(c, {box.x + 6, box.y + 8, box.w - 12, box.h - 34}, here || i < bar.current);
-    c.text({box.x + box.w / 2, box.bottom() - 13}, label,
-           {.size = 13, .color = text, .face = face, .align = Align::Center});
+    const float below = named ? 34.0f : 16.0f;
+    beat.picture(c, {box.x + 6, box.y + 8, box.w - 12, box.h - below}, here || i < bar.current);
+    if (named)
+      c.text({box.x + box.w / 2, box.bottom() - 13}, label,
+             {.size = 13, .color = text, .face = face, .align = Align::Center});
   } else {
     const Rect band{box.x + 6, box.y + box.h / 2, box.w - 12, 20};
     const bool past = i <= bar.current;
@@ -71,8 +74,12 @@ BeatAnswer beat_bar(View& view, Rect box, const BeatBar& bar) {
   c.text({x, y + 14}, bar.detail, {.size = 14, .color = t.t2});
   x += kTitle;
   const float w = (box.right() - 12 - x) / static_cast<float>(std::max(1, count));
+  // Pictures speak for themselves where one of the names would be cut.
+  const bool named = std::all_of(bar.beats.begin(), bar.beats.end(), [&](const Beat& beat) {
+    return beat.picture == nullptr || c.width(beat.label, 13, Face::Bold) <= w - 12;
+  });
   for (int i = 0; i < count; ++i)
-    draw_beat(view, {x + w * static_cast<float>(i) + 2, box.y + 6, w - 4, box.h - 12}, bar, i, answer);
+    draw_beat(view, {x + w * static_cast<float>(i) + 2, box.y + 6, w - 4, box.h - 12}, bar, i, named, answer);
   return answer;
 }
 

@@ -242,7 +242,7 @@ class HomeScene final : public Scene {
     const std::string label = next != nullptr ? start_label(c, *desk, *next, size.x - 60) : tr("home.start");
     if (view.ui.button("home.start", {x, y, size.x, size.y}, label,
                        {.primary = true, .icon = Glyph::Play, .size = 16}) ||
-        (!view.ui.any_popup_open() && view.ui.key(Key::Space))) {
+        (!view.ui.any_popup_open() && !view.ui.typing() && view.ui.key(Key::Space))) {
       view.ui.take(Key::Space);
       if (next != nullptr) {
         view.emit(resume_lesson(next->lesson.id));

@@ -189,7 +189,7 @@ void draw_alone(Paint& p, Rect box) {
     return;
   }
   const int models = history->models(step);
-  p.c.text({box.x + kPad, box.y + 52}, tr("step.alone.models", {std::to_string(models)}),
+  p.c.text({box.x + kPad, box.y + 52}, models == 1 ? tr("step.alone.one_model") : tr("step.alone.models", {std::to_string(models)}),
            {.size = 22, .color = models > 1 ? p.t.stall_text : p.t.t1, .face = Face::Bold});
   p.c.text({box.right() - kPad, box.y + 52}, tr("step.alone.after", {std::to_string(step)}),
            {.size = 14, .color = p.t.t2, .align = Align::Right});

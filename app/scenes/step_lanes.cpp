@@ -255,7 +255,10 @@ void draw_digest(Paint& p, const Plan& plan, const StepLane& lane, float y) {
   for (const sim::RankFrame& other : p.view.ctx.frame.ranks)
     equal = equal && (other.weights_step != rank.weights_step || other.weights_digest == rank.weights_digest);
   const float x = plan.x1 + 78, middle = y + plan.work_h / 2;
-  const std::string text = short_digest(rank.weights_digest);
+  // Alone in its step there is nothing to compare with: another digest would read as other weights.
+  const std::string text = peers < 2 && p.view.ctx.frame.ranks.size() > 1
+                               ? tr("step.weights_ahead", {std::to_string(rank.weights_step)})
+                               : short_digest(rank.weights_digest);
   p.c.text({x, middle}, text,
            {.size = 13,
             .color = rank.weights_step == newest ? p.t.t1 : p.t.t3,

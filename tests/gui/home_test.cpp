@@ -20,6 +20,16 @@ TEST(Home, SaysWhatABuildDoesNotHave) {
     EXPECT_TRUE(h.has("home." + std::string(door)));
 }
 
+TEST(Home, ASpaceInALineOfALogIsASpace) {
+  Harness h;
+  h.click("home.explain");
+  h.type("NCCL");
+  h.press(Key::Space);
+  h.type("WARN");
+  h.frames(2);
+  EXPECT_EQ(h.session().scene_id, "home") << "Space starts the lesson only while nothing is typed";
+}
+
 TEST(Home, LibraryRowsOpen) {
   Harness h;
   ASSERT_TRUE(h.has("home.library"));

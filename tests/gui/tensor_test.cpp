@@ -89,7 +89,7 @@ TEST_F(Tensor_, TypedNumbersShowWhatADtypeLoses) {
   EXPECT_EQ(scene().model().given({}), 70000);
   settle();
   EXPECT_TRUE(h.shows("too large: it became infinite"));
-  EXPECT_TRUE(h.shows("rounded, 144 is lost"));
+  EXPECT_TRUE(h.shows("rounded, off by 144"));
 }
 
 TEST_F(Tensor_, AFileOpensAsTheBox) {
