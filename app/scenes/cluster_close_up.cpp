@@ -154,7 +154,7 @@ GridAnswer draw_close_up(View& view, const ClusterView& cluster, const GridLayou
     }
     p.y += pitch;
   }
-  if (static_cast<int>(rows.size()) < count)
+  if (static_cast<int>(rows.size()) < count && p.y + pitch / 2 + 8 <= box.bottom())
     c.text({box.x + 16, p.y + pitch / 2},
            tr("cluster.close_up.more", {std::to_string(count - static_cast<int>(rows.size()))}),
            {.size = 14, .color = t.t3});

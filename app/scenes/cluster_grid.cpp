@@ -281,11 +281,14 @@ void draw_counts(View& view, const ClusterView& cluster, const GridLayout& grid,
     word = std::max(least_word, word - .5f);
     gap = std::max(16.0f, gap - 1);
   }
+  // No count is ever left out: short of room (two branches side by side) those of zero go first, then the words;
+  // the mark says what is counted, and the hover.
+  if (width() > box.w) std::erase_if(entries, [](const Entry& e) { return e.number == "0"; });
+  const bool words = width() <= box.w;
   float x = box.x;
   const float y = box.center().y + 2;
   for (const Entry& e : entries) {
-    const float room = mark + 10 + c.width(e.number, size, Face::Bold) + 7 + c.width(e.word, word);
-    if (x + room > box.right()) break;
+    const float begin = x;
     const bool zero = e.number == "0";
     parts::state_mark(c, {x, y - mark / 2, mark, mark},
                       zero                        ? parts::Mark::Idle
@@ -299,7 +302,9 @@ void draw_counts(View& view, const ClusterView& cluster, const GridLayout& grid,
                             ? t.stall_text
                             : t.t1;
     x += c.text({x, y}, e.number, {.size = size, .color = color, .face = Face::Bold}) + 7;
-    x += c.text({x, y + size * .12f}, e.word, {.size = word, .color = zero ? t.t3 : t.t2}) + gap;
+    if (words) x += c.text({x, y + size * .12f}, e.word, {.size = word, .color = zero ? t.t3 : t.t2});
+    view.ui.explain({begin, box.y, x - begin, box.h}, e.number + " " + e.word);
+    x += gap;
   }
   if (presenter || box.right() - x < 150) return;
   const float room = box.right() - x;

@@ -153,7 +153,10 @@ ClusterLayout layout_cluster(Rect stage, bool presenter) {
   ClusterLayout out;
   out.wide = stage.w > 1100;
   const float margin = out.wide ? 32 : 22, head = presenter ? 92 : out.wide ? 84 : 66, gap = out.wide ? 24 : 20;
-  const float log = presenter ? 0 : out.wide ? std::min(300.0f, stage.h * .3f) : 158;
+  // In half a low window (two branches, large type) the log gives way to the ranks.
+  const float log = presenter  ? 0
+                    : out.wide ? std::min(300.0f, stage.h * .3f)
+                               : std::clamp(stage.h * .36f, 100.0f, 158.0f);
   const float panel = presenter ? 0 : out.wide ? 208 : 166;
   const Rect in{stage.x + margin, stage.y, stage.w - 2 * margin, stage.h - (out.wide ? 24.0f : 12.0f)};
   out.counts = {in.x, in.y, in.w, head};

@@ -107,26 +107,37 @@ void draw_node_strip(View& view, const DetectiveGame& game, Rect box, DetectiveA
   const int node = game.node(), per_node = game.engine().gpus_per_node();
   c.rect(box, {.fill = t.card, .radius = 8});
   const float y = box.center().y;
-  const std::string name = tr("detective.node", {std::to_string(node)});
-  const float name_w = c.text({box.x + 12, y}, name, {.size = 15, .face = Face::Bold});
+  // Short of room the marks lose their words, and the strip tells the unit that the flat tiles leave out.
   const bool words = box.w >= 700;
-  const std::string suspect = tr("detective.mark.suspect"), cleared = tr("detective.mark.cleared");
-  const float sw = words ? c.width(suspect, 14, Face::Bold) + 44 : 36,
-              cw = words ? c.width(cleared, 14, Face::Bold) + 44 : 36, h = 32;
+  const std::string name =
+      words ? tr("detective.node", {std::to_string(node)})
+            : "n" + std::to_string(node) + "  " +
+                  std::to_string(game.dashboard()[static_cast<std::size_t>(node)].power_w) + " W";
+  const float name_w = c.text({box.x + 12, y}, name, {.size = 15, .face = Face::Bold}), h = 32;
   float x = box.right() - 8 - 32;
   if (view.ui.icon_button("detective.undo", {x + 16, y}, Glyph::Undo, 16, tr("detective.mark.undo"),
                           game.can_undo(false)))
     answer.undo = false;
-  const auto mark_button = [&](const char* id, NodeMark mark, const std::string& word, Glyph glyph, float w,
-                               const std::string& explain) {
+  const auto mark_button = [&](const char* id, NodeMark mark, const std::string& word, Glyph glyph,
+                               std::string_view explain) {
+    const float w = words ? c.width(word, 14, Face::Bold) + 44 : 36;
     x -= w + 6;
-    if (view.ui.button(id, {x, y - h / 2, w, h}, words ? word : std::string(),
-                       {.primary = game.mark_of(node) == mark, .icon = glyph, .size = 14, .explain = explain}))
-      answer.mark = {node, mark};
+    const Rect button{x, y - h / 2, w, h};
+    const bool on = game.mark_of(node) == mark;
+    const Hit hit = view.ui.hit(id, button, {.explain = explain});
+    c.rect(button, {.fill = on            ? t.accent
+                            : hit.hovered ? t.raised
+                                          : t.panel,
+                    .stroke = on ? Color{} : t.edge,
+                    .radius = 8});
+    const Color ink = on ? t.ink : t.t1;
+    c.glyph(glyph, {words ? x + 18 : button.center().x, y}, 12, ink, 2);
+    if (words) c.text({x + 32, y}, word, {.size = 14, .color = ink, .face = Face::Bold});
+    if (hit.clicked) answer.mark = {node, mark};
   };
-  mark_button("detective.cleared", NodeMark::Cleared, cleared, Glyph::Check, cw,
+  mark_button("detective.cleared", NodeMark::Cleared, tr("detective.mark.cleared"), Glyph::Check,
               tr("detective.mark.cleared_explain"));
-  mark_button("detective.suspect", NodeMark::Suspect, suspect, Glyph::Flag, sw,
+  mark_button("detective.suspect", NodeMark::Suspect, tr("detective.mark.suspect"), Glyph::Flag,
               tr("detective.mark.suspect_explain"));
   const float left = box.x + 12 + name_w + 14, room = x - 10 - left;
   const float pitch = std::min(56.0f, room / static_cast<float>(per_node));

@@ -273,5 +273,56 @@ TEST(Cluster, LogsFoldWhatIsAlikeAndSaveAllOfIt) {
   EXPECT_EQ(lines, story.logs().size());
 }
 
+/// Two branches of a job of 512 ranks side by side: the crash of the scenario, and a rank that hangs instead; the
+/// first difference is named, each half shows its own states.
+TEST(ClusterBranches, SideBySideWithTheFirstDifference) {
+  for (const Lang lang : {Lang::En, Lang::Ko})
+    for (const auto& [width, height, scale] :
+         {std::tuple{1280, 720, 1.0f}, std::tuple{2560, 1440, 1.0f}, std::tuple{1280, 720, 1.25f}}) {
+      Harness h({.width = width,
+                 .height = height,
+                 .lang = lang,
+                 .user_scale = scale,
+                 .offscreen = std::getenv("RINGSIDE_PICTURES") != nullptr});
+      std::string text = job_text("kind = \"crash\"\nat = \"backward\"\n");
+      text.replace(text.find("nodes = 8"), 9, "nodes = 64");
+      open_text(h, text);
+      h.session().apply(action::RemoveFault{0});
+      h.session().finish_simulation();
+      go(h, h.session().end_time() / 2);
+      sim::Fault hang;
+      hang.kind = sim::FaultKind::Hang;
+      hang.rank = 300;
+      h.session().apply(action::Inject{hang});
+      h.session().finish_simulation();
+      ASSERT_EQ(h.session().branches().size(), 3u);
+      h.session().apply(action::Compare{0});
+      h.session().finish_simulation();
+      h.frames(3);
+      ASSERT_TRUE(h.has("compare.end"));
+      ASSERT_TRUE(h.session().difference());
+      EXPECT_TRUE(h.shows(difference_text(*h.session().difference())));
+      for (const double share : {0.0, .002, .01, .4, 1.0}) {
+        go(h, static_cast<std::int64_t>(share * static_cast<double>(h.session().end_time())));
+        for (int i = 0; i < 4; ++i) {  // the diagnoses of both are made on other threads
+          std::this_thread::sleep_for(std::chrono::milliseconds(150));
+          h.frames(1);
+        }
+        if (share == .4) {
+          EXPECT_TRUE(h.shows("511")) << "stalled on the branch on screen";
+          EXPECT_TRUE(h.shows("440")) << "stalled beside it: no count is left out, however narrow the half is";
+        }
+        EXPECT_EQ(h.problems(), "") << share << " " << width << " × " << scale << " " << to_word(lang);
+        keep(h, "branches-" + std::string(to_word(lang)) + "-" + std::to_string(width) + "-" +
+                    std::to_string(static_cast<int>(scale * 100)) + "-" +
+                    std::to_string(static_cast<int>(share * 1000)));
+      }
+      h.click("compare.go");
+      EXPECT_EQ(h.session().playhead().t, h.session().difference()->t);
+      h.click("compare.end");
+      EXPECT_FALSE(h.has("compare.end"));
+    }
+}
+
 }  // namespace
 }  // namespace ringside::app::test
