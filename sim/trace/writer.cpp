@@ -284,13 +284,12 @@ void append_event_json(std::string& out, const Trace& trace, const Event& event)
   out += ",\"type\":\"";
   out += to_word(event.type);
   out += '"';
-  std::string payload;
-  JsonWriter json(payload);
+  // Straight behind what is there: a trace is millions of lines.
+  out += ',';
+  const std::size_t before = out.size();
+  JsonWriter json(out);
   write_payload(json, trace, event);
-  if (!payload.empty()) {
-    out += ',';
-    out += payload;
-  }
+  if (out.size() == before) out.pop_back();
   out += '}';
 }
 
