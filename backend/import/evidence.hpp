@@ -151,8 +151,9 @@ enum class FactKind : std::uint8_t {
   JobDone,          // training finished, checkpoint saved, scheduler says COMPLETED
   EndOfData,        // a rank says that it has no more samples, or skips or drops a batch
   StepTime,         // rank, step, x = ms of computing, y = ms of waiting in communication
-  Progress,         // rank, step: the last of each rank is kept
-  RankNote,         // rank said something that no table knows: the last of each rank is kept
+  Progress,  // rank, step: the last of each rank is kept; completed = line, enqueued = stamp of its last
+             // new step
+  RankNote,  // rank said something that no table knows: the last of each rank is kept
   // analysed dumps and other tools
   FrMissing,   // named = missing ranks, pg, seq, op
   FrMismatch,  // named = ranks that differ, pg, seq, op; name = what differs; numel or shape in mine/theirs

@@ -59,6 +59,12 @@ int attribute(const Case& c, const Fact& fact);
 bool left_with_zero(const Case& c, const std::vector<int>& ranks);
 /// Ranks that only waited or lost a connection.
 std::set<int> victim_ranks(const Case& c);
+/// The job made further steps after the event, by stamps of the same file: it cannot be what ended them. With
+/// `rank` below 0: of any rank.
+bool steps_go_on(const Case& c, const Fact& fact, int rank);
+/// The author of an error was still there afterwards: it made further steps, or waited in a call together
+/// with the others. Who caught an exception, or found memory for a smaller batch, did not end the job by it.
+bool went_on(const Case& c, const Fact& fact);
 /// torchrun's table, the entry under "Root Cause" first.
 std::vector<const Fact*> launcher_entries(const Case& c);
 /// A crash of these ranks (none: nobody is named), with their hosts.

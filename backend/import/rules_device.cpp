@@ -208,7 +208,16 @@ std::optional<Finding> node_failure(const Case& c) {
 std::optional<Finding> ib_port(const Case& c) {
   std::map<std::string, std::vector<const Fact*>> hosts;
   std::set<std::string> ports;
-  for (const Fact* fact : c.of(FactKind::IbAsyncFatal)) {
+  std::vector<const Fact*> events = c.of(FactKind::IbAsyncFatal);
+  // A port that came back, and steps after that: it did not end the job.
+  std::erase_if(events, [&](const Fact* event) {
+    const auto& others = c.of(FactKind::IbAsyncOther);
+    return std::any_of(others.begin(), others.end(), [&](const Fact* active) {
+      return active->name == "port active" && active->bus == event->bus &&
+             c.host(*active) == c.host(*event) && c.before(*event, *active) && steps_go_on(c, *active, -1);
+    });
+  });
+  for (const Fact* fact : events) {
     hosts[c.host(*fact)].push_back(fact);
     if (!fact->bus.empty()) ports.insert(fact->bus);
   }
@@ -217,11 +226,11 @@ std::optional<Finding> ib_port(const Case& c) {
   Finding finding;
   finding.rule = "ib_port";
   finding.kind = DiagnosisKind::IbError;
-  for (const Fact* fact : c.of(FactKind::IbAsyncFatal)) finding.evidence.push_back(fact);
+  finding.evidence = events;
   for (const Fact* fact : c.of(FactKind::IbCompletion))
     if (fact->code != 5) finding.evidence.push_back(fact);
   std::string port = ports.size() == 1 ? " on " + *ports.begin() : std::string();
-  const std::string event = c.of(FactKind::IbAsyncFatal).front()->name;
+  const std::string event = events.front()->name;
   if (hosts.size() == 1) {
     finding.nodes = {hosts.begin()->first};
     finding.confidence = Confidence::Certain;
@@ -232,7 +241,7 @@ std::optional<Finding> ib_port(const Case& c) {
     return finding;
   }
   // Several hosts: the one whose events stand clearly before all others.
-  const Fact* first = earliest(c, c.of(FactKind::IbAsyncFatal));
+  const Fact* first = earliest(c, events);
   const std::string host = c.host(*first);
   bool alone_first = !host.empty();
   for (const auto& [other, facts] : hosts)

@@ -113,6 +113,32 @@ Finding crash_of(const Case& c, const std::vector<int>& ranks, const char* rule)
   return finding;
 }
 
+bool steps_go_on(const Case& c, const Fact& fact, int rank) {
+  // Lines alone do not tell: what a process had buffered is written after its traceback.
+  constexpr std::int64_t kLaterNs = 1'000'000'000;
+  if (c.restarted() || fact.t_ns < 0) return false;
+  return std::any_of(c.of(FactKind::Progress).begin(), c.of(FactKind::Progress).end(), [&](const Fact* last) {
+    return (rank < 0 || c.rank(*last) == rank) && last->file == fact.file && last->dated == fact.dated &&
+           last->completed > fact.line && last->enqueued > fact.t_ns + kLaterNs;
+  });
+}
+
+bool went_on(const Case& c, const Fact& fact) {
+  const int rank = c.torch_rank(fact);
+  if (rank < 0 || c.restarted()) return false;
+  const auto& timeouts = c.of(FactKind::WatchdogTimeout);
+  for (const Fact* mine : timeouts) {
+    if (c.torch_rank(*mine) != rank || mine->seq < 0 || !c.before(fact, *mine)) continue;
+    // An asynchronous call that was made before the error ends for everybody; one that others wait in as well
+    // misses somebody else.
+    const auto together = std::count_if(timeouts.begin(), timeouts.end(), [&](const Fact* other) {
+      return other->seq == mine->seq && other->op == mine->op && other->pg == mine->pg;
+    });
+    if (together >= 2) return true;
+  }
+  return steps_go_on(c, fact, rank);
+}
+
 std::string rank_on_host(const Case& c, int rank) {
   const std::string host = c.who.host_of_rank(rank);
   return "rank " + std::to_string(rank) + (host.empty() ? "" : " (" + host + ")");
@@ -162,6 +188,7 @@ std::set<int> victim_ranks(const Case& c) {
 std::optional<Finding> gpu_memory(const Case& c) {
   std::vector<const Fact*> facts = c.of(FactKind::CudaOom);
   facts.insert(facts.end(), c.of(FactKind::NcclOutOfMemory).begin(), c.of(FactKind::NcclOutOfMemory).end());
+  std::erase_if(facts, [&](const Fact* fact) { return went_on(c, *fact); });
   if (facts.empty()) return std::nullopt;
   Finding finding;
   finding.rule = "gpu_memory";
@@ -282,7 +309,7 @@ std::optional<Finding> primary_exception(const Case& c) {
       anonymous.push_back(fact);
       return;
     }
-    if (was_victim_before(c, rank, *fact)) return;
+    if (was_victim_before(c, rank, *fact) || went_on(c, *fact)) return;
     const Fact*& first = raised[rank];
     if (first == nullptr || c.before(*fact, *first)) first = fact;
   };

@@ -244,6 +244,10 @@ void LogScanner::notice(const Peeled& peeled, int rank, std::string_view text, s
 void LogScanner::numbers(Summary& summary, std::string_view text, std::int64_t line, std::uint64_t hints) {
   const std::int64_t step = step_of(text, hints);
   if (step < 0) return;
+  if (step > summary.step) {
+    summary.step_line = line;
+    summary.step_t_ns = summary.t_ns;
+  }
   summary.step = step;
   if ((hints & kTimeHints) == 0) return;
   // In long logs a sixteenth of the steps is enough; all ranks keep the same ones.
@@ -374,6 +378,8 @@ void LogScanner::finish() {
     progress.dated = summary->dated;
     progress.text = summary->last_text;
     progress.step = summary->step;
+    progress.completed = summary->step_line;
+    progress.enqueued = summary->step_t_ns;
     progress.value = summary->lines;
     progress.limit = summary->first_line;
     add(std::move(progress));

@@ -50,6 +50,7 @@ struct LogScanner::Summary {
   std::string last_text;
   std::int64_t lines = 0;
   std::int64_t step = -1;
+  std::int64_t step_line = 0, step_t_ns = -1;  // where the step grew last
 };
 
 struct LogScanner::Step {

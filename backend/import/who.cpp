@@ -80,6 +80,32 @@ void Who::collect_hosts(const Facts& facts) {
     if (stems.count(stem(name)) != 0) sure_hosts_.insert(name);
 }
 
+namespace {
+
+/// "job-991-0.out" … "job-991-3.out": one file for each rank of a job of four. Empty if the files are not so.
+std::vector<int> numbered_ranks(const Facts& facts) {
+  static const re2::RE2 kNumbered(R"(^(.*[^\d])(\d{1,6})((?:\.[A-Za-z]{2,8})+)$)");
+  static const re2::RE2 kMachine(R"((?i)node|host|gpu|pod|machine|server|trainer)");
+  const std::size_t count = facts.files.size();
+  if (count < 2 || facts.world_size != static_cast<std::int64_t>(count)) return {};
+  std::vector<int> ranks;
+  std::set<int> numbers;
+  std::string stem;
+  for (const std::string& file : facts.files) {
+    std::string before, after;
+    int number = -1;
+    if (!re2::RE2::FullMatch(base_name(file), kNumbered, &before, &number, &after)) return {};
+    if (re2::RE2::PartialMatch(before, kMachine)) return {};
+    if (stem.empty()) stem = before + after;
+    if (stem != before + after || number < 0 || number >= static_cast<int>(count)) return {};
+    ranks.push_back(number);
+    numbers.insert(number);
+  }
+  return numbers.size() == count ? ranks : std::vector<int>{};
+}
+
+}  // namespace
+
 /// "rank3.log", "rank_000300.log", "gpu-v03-dmesg.txt", "attempt_0/3/stderr.log".
 void Who::read_file_names(const Facts& facts) {
   static const re2::RE2 kRank(R"((?i)(?:^|[^a-z])(?:global_?)?rank[_.-]?0*(\d{1,7})(?:[^\d]|$))");
@@ -114,6 +140,7 @@ void Who::read_file_names(const Facts& facts) {
   }
   // Bare numbers are ranks only if every file is named so (and no line says otherwise, below).
   if (weak > 1 && weak == facts.files.size()) file_ranks_ = weak_ranks;
+  if (const std::vector<int> numbered = numbered_ranks(facts); !numbered.empty()) file_ranks_ = numbered;
   // A file whose lines name other ranks is not one rank's file.
   std::vector<std::set<int>> stated(facts.files.size());
   for (const Fact& fact : facts.facts)
