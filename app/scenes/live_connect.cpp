@@ -105,8 +105,7 @@ void draw_terminal(View& view) {
   c.text({box.x + 16, box.y + 28}, fit(c.fonts(), tr("live.connect.terminal_title"), box.w - 32, 17, Face::Bold),
          {.size = 17, .face = Face::Bold});
   float y = box.y + 52;
-  const std::string commands[] = {"ringside-cli live -n 4 --pace 400ms --steps 500",
-                                  "ringside-cli live -n 4 --record run.rsr"};
+  const std::string commands[] = {"ringside-cli live -n 4 --pace 400ms", "ringside-cli live --record run.rsr"};
   for (int i = 0; i < 2; ++i) {
     const Rect row{box.x + 16, y, box.w - 32, 34};
     const Hit hit = view.ui.hit("live.command." + std::to_string(i), row);
@@ -125,9 +124,14 @@ void draw_connect(View& view, std::string& url) {
   const Rect s = view.box;
   const float margin = s.w > 1100 ? 64.0f : 28.0f, gap = 16;
   const float w = std::min(s.w - 2 * margin, 820.0f), x = s.x + (s.w - w) / 2;
-  const float h = std::min(s.h - 2 * 28.0f, 560.0f), y = s.y + (s.h - h) / 2;
+  const LiveDesk* desk = view.ctx.live;
+  const bool links = desk != nullptr && desk->watching();
+  const bool says = desk != nullptr && (desk->here() || !desk->here_said().empty());
   const bool other = view.ctx.live != nullptr && view.ctx.live->trace() != nullptr;
-  const float upper = std::floor(h * .46f);
+  // As high as their texts need, and room for what is said while something goes on.
+  const float upper = links || other ? 270.0f : 208.0f;
+  const float lower = std::min(says ? 330.0f : 184.0f, s.h - upper - gap - 16);
+  const float y = s.y + std::max(8.0f, (s.h - upper - gap - lower) * .4f);
   draw_address(view, {x, y, w, upper}, url);
   if (other) {
     const std::string& label = tr("live.connect.to_job");
@@ -141,7 +145,7 @@ void draw_connect(View& view, std::string& url) {
                                  session.scene_id = "live";
                                }});
   }
-  draw_start(view, {x, y + upper + gap, w, h - upper - gap});
+  draw_start(view, {x, y + upper + gap, w, lower});
 }
 
 }  // namespace ringside::app::live

@@ -165,10 +165,11 @@ void draw_rest(Paint& p, const Plan& plan, const LiveLane& lane, Rect row) {
   if (lane.waiting_from < 0) return;
   const float x = plan.at(lane.waiting_from);
   const Rect bar{x + 1, row.y, std::max(4.0f, plan.right - x - 1), row.h};
-  parts::wait_box(p.c, bar);
+  const bool stalled = t - lane.waiting_from >= sim::kStalledAfterNs;
+  parts::wait_box(p.c, bar, stalled ? p.t.stall : Color{});
   const std::string time = time_text(t - lane.waiting_from);
   bar_label(p, bar, tr("live.lane.waits", {time, sim::with_commas(lane.seq)}), tr("live.lane.waits_short", {time}),
-            p.t.t1, p.t.card);
+            stalled ? p.t.stall_text : p.t.t1, p.t.card, stalled ? Glyph::Hourglass : Glyph::None);
 }
 
 bool culprit(const LiveView& live, int rank) {

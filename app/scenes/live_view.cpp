@@ -22,11 +22,13 @@ std::int64_t median(std::vector<std::int64_t> values) {
   return *middle;
 }
 
-LiveState state_of(const sim::RankFrame& rank) {
+/// `ended`: its process is known to be gone. A frame calls a rank stalled that waits for long, though it
+/// speaks, and dead that was silent for a minute, though nobody saw its end: here silence is silence.
+LiveState state_of(const sim::RankFrame& rank, std::int64_t t, bool ended) {
+  const bool silent = rank.heartbeats && rank.last_heard >= 0 && t - rank.last_heard >= sim::kSilentAfterNs;
+  if (!ended && silent && rank.status != RankStatus::TimedOut && rank.status != RankStatus::Aborted)
+    return LiveState::Silent;
   switch (rank.status) {
-    case RankStatus::Silent:
-    case RankStatus::Stalled:
-      return LiveState::Silent;
     case RankStatus::TimedOut:
       return LiveState::TimedOut;
     case RankStatus::Terminated:
@@ -109,7 +111,8 @@ std::int64_t step_median(const StepIndex& index, std::int64_t t) {
 
 void fill_lane(LiveLane& lane, const sim::Trace& trace, const StepIndex::RankTimes& times,
                const sim::RankFrame& rank, std::int64_t t) {
-  lane.state = state_of(rank);
+  if (times.ended >= 0 && times.ended <= t) lane.ended = times.ended;
+  lane.state = state_of(rank, t, lane.ended >= 0);
   lane.poisoned = rank.poisoned;
   lane.by_signal = rank.by_signal;
   lane.exit_code = rank.exit_code;
@@ -121,7 +124,6 @@ void fill_lane(LiveLane& lane, const sim::Trace& trace, const StepIndex::RankTim
     lane.device = hello.device;
     lane.pid = hello.pid;
   }
-  if (times.ended >= 0 && times.ended <= t) lane.ended = times.ended;
   lane.failed = has_ended(lane.state) && lane.state != LiveState::Done;
   const std::size_t calls = calls_until(times, t);
   if (calls > 0) lane.seq = trace.collective(times.calls[calls - 1].coll).seq;
