@@ -85,7 +85,8 @@ void draw_axis(Paint& p, const Plan& plan) {
   const float now_left = plan.right - p.c.width(now, 14, Face::Bold) - 12;
   for (std::int64_t back = tick; back < span; back += tick) {
     const float x = plan.at(plan.to - back);
-    const std::string label = "-" + sim::format_duration(back);
+    const std::string number = fmt::format("{:g}", static_cast<double>(back) / 1e9);
+    const std::string label = "-" + (back < second ? sim::format_duration(back) : tr("live.seconds", {number}));
     const float half = p.c.width(label, 13) / 2;
     if (x - half < plan.bars - 2 || x + half > now_left) continue;
     p.c.line({x, plan.box.y}, {x, plan.box.bottom()}, p.t.line);
