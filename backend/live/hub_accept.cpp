@@ -124,7 +124,7 @@ awaitable<std::optional<ClientHello>> Hub::State::read_hello(WebSocketPtr<Stream
   beast::flat_buffer first;
   const std::size_t size = co_await ws->async_read(first, redirect_error(use_awaitable, error));
   silent->cancel();
-  if (error) {
+  if (error || *timed_out) {  // timed out: the Reject is on its way, whatever came at the last moment
     if (*timed_out)
       refuse(RejectReason::Silent, peer);
     else if (error == websocket::error::message_too_big || error == websocket::error::buffer_overflow)

@@ -159,9 +159,11 @@ class EndsHeard {
     connection_ = std::make_unique<HubConnection>(hub, std::move(callbacks));
   }
   bool all() const { return count_.load() == ended_.size(); }
+  std::int64_t bytes() const { return bytes_.load(); }
 
  private:
   void look_at(std::string_view lines) {
+    bytes_ += static_cast<std::int64_t>(lines.size());
     while (!lines.empty()) {
       const std::size_t end = std::min(lines.find('\n'), lines.size());
       const std::string_view line = lines.substr(0, end);
@@ -178,6 +180,7 @@ class EndsHeard {
   }
   std::vector<bool> ended_;  // of the connection's thread
   std::atomic<std::size_t> count_{0};
+  std::atomic<std::int64_t> bytes_{0};
   std::unique_ptr<HubConnection> connection_;
 };
 
@@ -197,6 +200,25 @@ void wait_for(Child& mpirun, HubProcess& hub, const EndsHeard* ends, const std::
       last_with_children = now;
     }
     if (had_children && now - last_with_children > kStaysBehind) return;
+  }
+}
+
+/// Until the hub has every rank's end, which is the last that a rank says: on a busy machine it is behind by
+/// seconds. Ranks that never came say nothing: then until nothing has come for a while.
+void wait_for_last_lines(const EndsHeard& ends, HubProcess& hub, const std::atomic<bool>& stop) {
+  constexpr auto kQuiet = 3s, kMost = 30s;
+  const auto began = std::chrono::steady_clock::now();
+  auto last_news = began;
+  std::int64_t bytes = 0;
+  while (!ends.all() && !stop.load()) {
+    std::this_thread::sleep_for(20ms);
+    hub.keep_up();
+    const auto now = std::chrono::steady_clock::now();
+    if (ends.bytes() != bytes) {
+      bytes = ends.bytes();
+      last_news = now;
+    }
+    if (now - last_news > kQuiet || now - began > kMost) return;
   }
 }
 
@@ -372,19 +394,21 @@ sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenari
       mpirun_arguments(options, scenario_path, base, run.origin_unix_ns),
       {"RINGSIDE_RANK_TOKEN=" + run.rank_token, "RINGSIDE_HUB_FINGERPRINT=" + fingerprint}, false);
   if (!mpirun) return mpirun.error();
+  auto address = parse_hub_url(base);
+  if (!address) return address.error();
+  address->token = run.viewer_token;
+  address->fingerprint = fingerprint;
   std::unique_ptr<EndsHeard> ends;
-  if (!options.hosts.empty() || !options.hostfile.empty()) {
-    auto address = parse_hub_url(base);
-    if (!address) return address.error();
-    address->token = run.viewer_token;
-    address->fingerprint = fingerprint;
+  if (!options.hosts.empty() || !options.hostfile.empty())
     ends = std::make_unique<EndsHeard>(*address, options.ranks);
-  }
   wait_for(*mpirun, hub, ends.get(), stop);
   mpirun->end(2'000);
   notes.mpirun_exit = mpirun->exit_code();
-  std::this_thread::sleep_for(
-      150ms);  // the last lines of the supervisors reach the hub, and its next tick writes them
+  if (!stop.load()) {
+    if (!ends) ends = std::make_unique<EndsHeard>(*address, options.ranks);
+    wait_for_last_lines(*ends, hub, stop);
+  }
+  std::this_thread::sleep_for(150ms);  // the hub's next tick writes what is still on its way
   hub.end();
   notes.hub_restarts = hub.restarts();
   if (options.recording.empty()) {

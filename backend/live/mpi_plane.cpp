@@ -9,6 +9,7 @@
 
 #include <mpi.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -101,6 +102,7 @@ class MpiPlane final : public DataPlane {
     MPI_Comm_set_errhandler(guard_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
+    crowded_ = is_crowded();
   }
   int rank() const override { return rank_; }
   int world_size() const override { return size_; }
@@ -167,16 +169,31 @@ class MpiPlane final : public DataPlane {
   void finalize() override { MPI_Finalize(); }
 
  private:
-  /// Waits without holding the core for itself: more ranks than cores is the normal case on a laptop.
+  /// More ranks on this host than cores, as on a laptop: whoever waits gives its core away at once. Else it keeps
+  /// it for a while, as MPI's own calls do: what it waits for is mostly under way, and a core that is given away on
+  /// a busy machine comes back late.
   sim::Status wait_all(std::span<MPI_Request> requests, const char* where) {
+    // Counted in polls, some tens of milliseconds of this thread's own time: a clock would go on while other
+    // programs have the core.
+    constexpr int kPolls = 200'000;
     int done = 0;
-    while (true) {
+    for (std::int64_t polls = 0;; ++polls) {
       const int code =
           MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
       if (code != MPI_SUCCESS) return check(first_error(requests, code), where);
       if (done) return sim::ok();
-      sched_yield();
+      if (crowded_ || polls > kPolls) sched_yield();
     }
+  }
+
+  /// Whether this host has fewer cores than ranks of the job.
+  static bool is_crowded() {
+    MPI_Comm here = MPI_COMM_NULL;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+    int ranks = 1;
+    MPI_Comm_size(here, &ranks);
+    MPI_Comm_free(&here);
+    return ranks > ::sysconf(_SC_NPROCESSORS_ONLN);
   }
 
   /// Testall says only that some request failed; the request itself says how.
@@ -258,6 +275,7 @@ class MpiPlane final : public DataPlane {
   };
   MPI_Comm comm_ = MPI_COMM_NULL, guard_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
+  bool crowded_ = false;
   std::vector<std::byte> scratch_;
   std::vector<MPI_Request> requests_;
   std::vector<Incoming> incoming_;

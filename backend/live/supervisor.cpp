@@ -146,7 +146,7 @@ int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
                  killed ? "stopped for longer than the watchdog waits; ended by its supervisor" : "");
   log.ended(end->by_signal, end->code, killed);
   flush();
-  if (hub) hub->drain(2000);
+  if (hub) hub->drain(hub->connected() ? 20'000 : 2'000);
   return end->by_signal ? 128 + end->code : end->code;
 }
 

@@ -121,7 +121,7 @@ struct Outcome {
 };
 
 /// From a rank's first phase to its last in one step; the first two steps warm up.
-void look_at(const std::string& recording, Outcome& out) {
+void look_at(const std::string& recording, int ranks, Outcome& out) {
   const auto trace = backend::read_recording(recording);
   if (!trace) {
     std::fprintf(stderr, "no recording: %s\n", trace.error().message().c_str());
@@ -129,16 +129,19 @@ void look_at(const std::string& recording, Outcome& out) {
   }
   std::map<std::pair<int, int>, std::pair<std::int64_t, std::int64_t>> spans;
   std::map<int, std::uint32_t> next;
+  int ended = 0;  // a rank's exit is the last that it says: without it an unknown number is missing
   for (const sim::Event& e : trace->events()) {
     if (e.rank() < 0) continue;
     ++out.events;
     if (e.type == sim::EventType::EventsDropped) out.lost += 1;
+    if (e.type == sim::EventType::Exit) ++ended;
     if (e.n != next[e.rank()]) out.lost += std::max<std::int64_t>(1, std::int64_t{e.n} - next[e.rank()]);
     next[e.rank()] = e.n + 1;
     if ((e.type != sim::EventType::PhaseBegin && e.type != sim::EventType::PhaseEnd) || e.phase.step < 3) continue;
     auto& span = spans.try_emplace({e.rank(), e.phase.step}, e.t, e.t).first->second;
     span = {std::min(span.first, e.t), std::max(span.second, e.t)};
   }
+  out.lost += ranks - ended;
   std::vector<double> steps;
   for (const auto& [key, span] : spans) steps.push_back(static_cast<double>(span.second - span.first) / 1e6);
   out.step_ms = bench::median_interval(std::move(steps)).median;
@@ -174,7 +177,7 @@ Outcome run(const std::string& bin, const Plan& plan, bool watched) {
       out.crowd_bytes = crowd->bytes();
     }
   }
-  look_at(recording, out);
+  look_at(recording, plan.ranks, out);
   std::filesystem::remove_all(folder);
   return out;
 }
