@@ -20,6 +20,8 @@ struct Flow {
 
   Canvas& canvas() const { return view.canvas; }
   const Theme& theme() const { return view.canvas.theme(); }
+  /// The same column, measured only: nothing is visible in it.
+  Flow measure() const { return {view, x, w, y, 1e9f, -1e9f}; }
   bool visible(float from, float to) const { return from >= top - 1 && to <= bottom + 1; }
 
   /// Wrapped text; moves on below it.

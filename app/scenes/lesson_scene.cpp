@@ -3,7 +3,7 @@
 // about, and watches whether what the step asks for has happened.
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "app/i18n/i18n.hpp"
@@ -50,6 +50,7 @@ class LessonPage final : public Scene {
     } else {
       draw_absence(view, stage);
     }
+    if (below_panel_.h > 0) draw_below_panel(view, below_panel_.moved(origin));
     if (panel_box_.w > 0) {
       View panel{view.canvas, view.ui, view.actions, view.ctx, panel_box_.moved(origin)};
       const bool ahead =
@@ -63,7 +64,6 @@ class LessonPage final : public Scene {
       }
     }
     watch(view);
-    if (panel_grows_) view.ui.keep_moving();
   }
 
   bool key(Key key, View& view) override {
@@ -75,10 +75,12 @@ class LessonPage final : public Scene {
     }
     if (desk->question_open()) {
       const auto last = static_cast<int>(desk->step()->question->choices.size()) - 1;
-      if (key == Key::Up || key == Key::Left) return move_cursor(std::max(0, panel_.cursor - 1));
+      const bool none = panel_.cursor < 0;
+      if (key == Key::Up || key == Key::Left)
+        return move_cursor(none ? last : std::max(0, panel_.cursor - 1));
       if (key == Key::Down || key == Key::Right) return move_cursor(std::min(last, panel_.cursor + 1));
       if (key == Key::Enter) {
-        view.emit(lesson::answer(panel_.cursor));
+        if (!none) view.emit(lesson::answer(panel_.cursor));
         return true;
       }
     }
@@ -120,14 +122,16 @@ class LessonPage final : public Scene {
   }
 
   void over(View& view) override {
-    if (!hosted_ctx_ || view.ctx.lessons->step() == nullptr || question_hides_marks(view)) return;
+    if (!hosted_ctx_ || view.ctx.lessons->step() == nullptr || menu_hides_marks(view)) return;
     std::vector<Rect> boxes;
     for (const std::string& name : view.ctx.lessons->step()->highlight) {
       std::vector<Rect> found = scene_->places(name);
       if (found.empty() && name == "transport")
         if (const auto box = view.ui.probe("transport.timeline"))
           found.push_back({box->x - 2, box->y - 16, box->w + 4, box->h + 20});  // with its labels and marks
-      boxes.insert(boxes.end(), found.begin(), found.end());
+      // What has no extent is not on the stage now: nothing to put a line around.
+      std::copy_if(found.begin(), found.end(), std::back_inserter(boxes),
+                   [](const Rect& box) { return box.w >= 4 && box.h >= 4; });
     }
     draw_marks(view, boxes);
   }
@@ -142,7 +146,11 @@ class LessonPage final : public Scene {
       visit_ = desk->visit();
       entered_ = ctx.now;
       inspector_wanted_.reset();
-      place_pending_ = true;
+      place_pending_ = begin_pending_ = true;
+    }
+    if (begin_pending_ && desk->ready()) {  // the desk has just put the playhead there
+      begin_pending_ = false;
+      panel_.begin = ctx.playhead.t;
     }
     if (desk->scene() != id_ || scene_ == nullptr || openings_ != desk->openings()) take_scene(desk->scene());
     openings_ = desk->openings();
@@ -162,25 +170,18 @@ class LessonPage final : public Scene {
 
   bool can_show(const SceneContext& ctx) const { return !needs_trace_ || !ctx.trace.empty(); }
 
-  /// Text | stage | inspector. The text is wider while it asks; the scene keeps at least its own 880 pixels
-  /// where the window has them.
+  /// Text | stage | inspector. The text has one width, so that the figure stays where it is.
   void lay_out(const SceneContext& ctx) {
     const Rect all{0, 0, ctx.stage.x, ctx.stage.y};
     const bool wide = all.w > kWide;
     const sim::LessonStep* step = ctx.lessons != nullptr ? ctx.lessons->step() : nullptr;
-    const bool asks = step != nullptr && step->question;
-    const float wanted = wide ? (asks ? 500.0f : 400.0f) : (asks ? 396.0f : 316.0f);
-    if (panel_width_ <= 0 || ctx.reduced_motion || ctx.now <= 0) panel_width_ = wanted;
-    const auto dt = static_cast<float>(std::clamp(ctx.now - last_now_, 0.0, .05));
-    last_now_ = ctx.now;
-    const float pace = 600 * dt;  // about 180 ms from one width to the other
-    panel_width_ += std::clamp(wanted - panel_width_, -pace, pace);
-    panel_grows_ = std::abs(wanted - panel_width_) > .5f;
-    const float panel = panel_width_;
+    const float panel = lesson::column_width(all.w);
     float inspector = 0;
     if (shows_inspector(step, wide) && !ctx.presenter)
       inspector = std::max(inspector_width_, wide ? 372.0f : 0.0f);
-    panel_box_ = {0, 0, panel, all.h};
+    const bool bar_below = wants_transport(ctx) || ctx.presenter;
+    panel_box_ = {0, 0, panel, bar_below ? all.h : all.h - lesson::kBelowColumn};
+    below_panel_ = {0, panel_box_.bottom(), panel, all.h - panel_box_.h};
     stage_ = {panel, 0, all.w - panel - inspector, all.h};
     inspector_ = {all.w - inspector, 0, inspector, all.h};
   }
@@ -191,6 +192,15 @@ class LessonPage final : public Scene {
     if (wide) return true;
     return step != nullptr && std::any_of(step->highlight.begin(), step->highlight.end(),
                                           [&](const std::string& name) { return in_inspector(id_, name); });
+  }
+
+  /// Where other scenes of the lesson have their transport bar: nothing, so that a click that was meant for
+  /// Next can hit nothing there.
+  static void draw_below_panel(View& view, Rect box) {
+    const Theme& t = view.canvas.theme();
+    view.canvas.rect(box, {.fill = t.panel});
+    view.canvas.line({box.x, box.y}, {box.right(), box.y}, t.line);
+    view.canvas.line({box.right(), box.y}, {box.right(), box.bottom()}, t.line);
   }
 
   void draw_inspector(View& view, Rect box) {
@@ -255,8 +265,21 @@ class LessonPage final : public Scene {
   void watch(View& view) {
     const LessonDesk& desk = *view.ctx.lessons;
     const sim::LessonStep* step = desk.step();
-    if (step == nullptr || desk.fulfilled() || desk.question_open() || !desk.ready() || scene_ == nullptr)
+    const bool watches = step != nullptr && !desk.fulfilled() && !desk.question_open() && desk.ready();
+    if (!watches || scene_ == nullptr) {
+      panel_.past = false;
       return;
+    }
+    const sim::LessonWorld world = world_now(view);
+    if (sim::all_hold(step->until, world))
+      view.emit(action::Custom{"lesson.fulfilled", [](Session& s) { s.lessons.fulfil(); }});
+    const bool at_end = world.trace != nullptr && view.ctx.playhead.t >= view.ctx.end_time;
+    const bool past = at_end && held_before(view, step->until, world);
+    if (std::exchange(panel_.past, past) != past) view.ui.keep_moving();
+  }
+
+  sim::LessonWorld world_now(const View& view) const {
+    const LessonDesk& desk = *view.ctx.lessons;
     sim::LessonWorld world;
     if (!view.ctx.trace.empty()) {
       world.trace = &view.ctx.trace;
@@ -269,8 +292,29 @@ class LessonPage final : public Scene {
     world.selected_chunk = view.ctx.selection.chunk;
     world.selected_element = view.ctx.selection.element;
     world.of_scene = scene_->lesson_facts(hosted_ctx_ ? *hosted_ctx_ : view.ctx);
-    if (sim::all_hold(step->until, world))
-      view.emit(action::Custom{"lesson.fulfilled", [](Session& s) { s.lessons.fulfil(); }});
+    return world;
+  }
+
+  /// Whether the conditions held at a moment between the step's begin and the end: then the reader has jumped
+  /// over it. Looked up once for a step and a simulation.
+  bool held_before(const View& view, const std::vector<sim::Condition>& conditions, sim::LessonWorld world) {
+    const std::pair key{visit_, view.ctx.generation};
+    if (held_key_ == key) return held_;
+    held_key_ = key;
+    held_ = false;
+    constexpr std::size_t kMostMoments = 300;  // of a long trace, evenly
+    std::vector<std::int64_t> moments;
+    for (const sim::Event& event : world.trace->events())
+      if (event.t >= panel_.begin) moments.push_back(event.t);
+    std::sort(moments.begin(), moments.end());
+    moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
+    const std::size_t stride = moments.size() / kMostMoments + 1;
+    sim::FrameSource frames(*world.trace);
+    for (std::size_t i = 0; i < moments.size() && !held_; i += stride) {
+      world.frame = &frames.frame_at(moments[i]);
+      held_ = sim::all_hold(conditions, world);
+    }
+    return held_;
   }
 
   bool move_cursor(int to) {
@@ -278,8 +322,8 @@ class LessonPage final : public Scene {
     return true;
   }
 
-  /// While a menu is open, or a step slides in, marks would only be in the way.
-  bool question_hides_marks(const View& view) const { return view.ui.any_popup_open() || panel_grows_; }
+  /// While a menu is open, marks would only be in the way.
+  static bool menu_hides_marks(const View& view) { return view.ui.any_popup_open(); }
 
   /// A line of ink around what the text speaks of; it closes in once, then stays.
   void draw_marks(View& view, const std::vector<Rect>& boxes) const {
@@ -309,11 +353,12 @@ class LessonPage final : public Scene {
   std::optional<SceneContext>
       hosted_ctx_;  // alive until the next prepare: popups of the scene hold views of it
   Actions hosted_actions_;
-  Rect panel_box_, stage_, inspector_;
-  float panel_width_ = 0;
-  double last_now_ = 0, entered_ = 0;
-  bool place_pending_ = false;
-  bool panel_grows_ = false, question_open_ = false;
+  Rect panel_box_, below_panel_, stage_, inspector_;
+  double entered_ = 0;
+  std::pair<std::uint64_t, std::uint64_t> held_key_{~std::uint64_t{0}, 0};
+  bool held_ = false;
+  bool place_pending_ = false, begin_pending_ = false;
+  bool question_open_ = false;
   std::uint64_t visit_ = 0, openings_ = 0;
   std::optional<bool> inspector_wanted_;  // the reader's own choice, for this step
   lesson::PanelState panel_;

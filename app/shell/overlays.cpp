@@ -1,6 +1,7 @@
 // What lies over the stage: settings, notices, the list of keys, the card of a broken file, progress.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "app/draw/parts.hpp"
 #include "app/imgui_compat.hpp"
@@ -46,7 +47,7 @@ std::vector<KeyRow> key_rows() {
 }  // namespace
 
 void Shell::draw_settings_popup(View& view, const Settings& settings, Rect anchor) {
-  view.ui.popup("settings.popup", anchor, {360, 316}, [view, &settings](Rect box) mutable {
+  view.ui.popup("settings.popup", anchor, {360, 340}, [view, &settings](Rect box) mutable {
     Canvas& c = view.canvas;
     const Theme& t = c.theme();
     const float left = box.x + 20, right = box.right() - 20;
@@ -71,13 +72,21 @@ void Shell::draw_settings_popup(View& view, const Settings& settings, Rect ancho
     if (view.ui.slider("settings.scale", {right - 190, box.y + 152, 130, 28}, scale, kLeastUserScale,
                        kMostUserScale, {.logarithmic = true, .explain = tr("settings.scale_explain")}))
       view.emit(action::SetUserScale{static_cast<float>(scale)});
+    const Vec2 pixels = c.size() * c.ui_scale();
+    const float as_wished = c.ui_scale() / ui_scale_for(static_cast<int>(std::lround(pixels.x)),
+                                                        static_cast<int>(std::lround(pixels.y)), 1);
+    if (as_wished < settings.user_scale * .99f)
+      c.text({right, box.y + 190},
+             fit(c.fonts(), tr("settings.scale_limited", {fmt::format("{:.0f}", as_wished * 100)}),
+                 right - left, 14),
+             {.size = 14, .color = t.t2, .align = Align::Right});
     bool reduced = settings.reduced_motion;
-    if (view.ui.checkbox("settings.motion", {left, box.y + 210}, tr("settings.reduced_motion"), reduced,
+    if (view.ui.checkbox("settings.motion", {left, box.y + 228}, tr("settings.reduced_motion"), reduced,
                          tr("settings.reduced_motion_explain")))
       view.emit(action::SetReducedMotion{reduced});
-    c.line({left, box.y + 240}, {right, box.y + 240}, t.line);
-    c.text({left, box.y + 262}, fmt::format("Ringside {}", RINGSIDE_VERSION), {.size = 14, .color = t.t2});
-    c.text({left, box.y + 286},
+    c.line({left, box.y + 262}, {right, box.y + 262}, t.line);
+    c.text({left, box.y + 286}, fmt::format("Ringside {}", RINGSIDE_VERSION), {.size = 14, .color = t.t2});
+    c.text({left, box.y + 310},
            fit(c.fonts(),
                fmt::format("Dear ImGui {} · {}", compat::imgui_version(),
                            file_stem(c.fonts().path(Face::Regular))),
@@ -86,21 +95,44 @@ void Shell::draw_settings_popup(View& view, const Settings& settings, Rect ancho
   });
 }
 
-void Shell::draw_notices(View& view, Session& session) {
+/// What was said since the last frame is shown; what is over goes.
+void Shell::take_notices(const View& view, Session& session) {
+  const ShownNotice::Moment moment{session.scene_id, session.lessons.visit(), session.generation()};
+  // While a field is typed into again, what is legal there stays to be read. The click that committed the
+  // text is not the next thing done.
+  constexpr double kSameAct = .6;
+  const bool typing = view.ui.typing(), down = view.ui.mouse_down();
+  const bool typed = std::exchange(was_typing_, typing) && !typing;
+  const bool clicked = std::exchange(was_down_, down) && !down && !typing;
+  std::erase_if(shown_, [&](const ShownNotice& s) {
+    if (!s.only_at) return false;
+    return *s.only_at != moment || ((typed || clicked) && now_ - s.since > kSameAct);
+  });
   for (Notice& notice : session.notices) {
     // The same thing said again replaces itself.
     std::erase_if(shown_, [&](const ShownNotice& s) { return s.notice.text == notice.text; });
-    shown_.push_back({std::move(notice), now_});
+    const bool complaint =
+        std::find(complaints_.begin(), complaints_.end(), notice.text) != complaints_.end();
+    shown_.push_back({std::move(notice), now_, complaint ? std::optional(moment) : std::nullopt});
   }
   session.notices.clear();
+  complaints_.clear();
+  for (const Action& action : view.actions)  // a scene's own: these arrive in the next frame
+    if (const auto* said = std::get_if<action::ShowNotice>(&action);
+        said != nullptr && said->notice.kind != NoticeKind::Info)
+      complaints_.push_back(said->notice.text);
   if (!font_notice.empty()) {
-    shown_.push_back({{NoticeKind::Error, font_notice}, now_});
+    shown_.push_back({{NoticeKind::Error, font_notice}, now_, std::nullopt});
     font_notice.clear();
   }
   std::erase_if(shown_, [&](const ShownNotice& s) {
     return s.notice.kind == NoticeKind::Info && now_ - s.since > kNoticeSeconds;
   });
   if (shown_.size() > 4) shown_.erase(shown_.begin(), shown_.end() - 4);
+}
+
+void Shell::draw_notices(View& view, Session& session) {
+  take_notices(view, session);
   Canvas& c = view.canvas;
   const Theme& t = c.theme();
   c.push_layer();

@@ -6,6 +6,7 @@
 
 #include "app/draw/parts.hpp"
 #include "app/imgui_compat.hpp"
+#include "app/scenes/lesson_panel.hpp"
 #include "app/session/live_desk.hpp"
 #include "app/text/layout.hpp"
 #include "sim/base/text.hpp"
@@ -21,6 +22,19 @@ void draw_stage_ground(Canvas& c, const Layout& layout) {
   const Rect s = layout.stage;
   c.rect({0, 0, c.size().x, c.size().y}, {.fill = t.stage});
   if (t.dark) c.gradient({s.x, s.y, s.w, s.h * .5f}, mix(t.stage, t.panel, .75f), t.stage);
+}
+
+/// Where notices are stacked from the bottom: above the transport bar or a scene's own, beside a lesson's
+/// column.
+Rect notice_box(Rect stage, const SceneEntry& scene, bool transport, bool presenting) {
+  constexpr float kOwnBar = 92;  // of the scenes that tell their own story
+  if (presenting) return stage;
+  if (scene.id == kLessonScene) {
+    const float column = lesson::column_width(stage.w);
+    stage = {stage.x + column, stage.y, stage.w - column, stage.h};
+  }
+  if (!transport && scene.id != "home") stage.h -= kOwnBar;
+  return stage;
 }
 
 /// "AllReduce · ring · float32 · sum, then ÷ 4".
@@ -165,6 +179,10 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
       draw_transport(bar, session, scene);
     }
   }
+  if (session.scene_id == kLessonScene && lesson_visit_ != session.lessons.visit()) {
+    lesson_visit_ = session.lessons.visit();
+    lesson_selection_ = session.selection;
+  }
   narrow_ = canvas.size().x < kNarrowBelow;
   if (narrow_ && panel_over_ && !presenting && entry->inspector_width > 0 && !session.problem()) {
     // There is no room beside the stage: the panel lies over it while it is wanted, from the top bar to the
@@ -189,7 +207,8 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
   if (!session.problem()) scene.over(all);
   draw_progress(stage, session);
   break_menu.frame(all);
-  draw_notices(stage, session);
+  View notice_area = view(notice_box(layout.stage, *entry, shown.transport, presenting));
+  draw_notices(notice_area, session);
   glossary.draw(all, session.glossary, session.lessons);
   if (help_open) draw_help(all);
   handle_keys(stage, session, scene);
@@ -492,6 +511,15 @@ void Shell::draw_spotlight(View& view) {
   view.canvas.pop_clip();
 }
 
+/// In a lesson Enter has just meant "this is my answer": it opens the break menu only about something that
+/// the reader has selected since.
+bool Shell::enter_breaks(const Session& session) const {
+  if (session.scene_id != kLessonScene) return true;
+  const Selection& chosen = session.selection;
+  const bool something = chosen.rank >= 0 || chosen.node >= 0 || chosen.link_from >= 0 || chosen.chunk >= 0;
+  return something && chosen != lesson_selection_;
+}
+
 Vec2 Shell::place_of_selection(const View& view, const Session& session, const Scene& scene) const {
   const Selection& chosen = session.selection;
   std::string name;
@@ -541,7 +569,7 @@ void Shell::handle_keys(View& view, Session& session, Scene& scene) {
   }
   if (ui.ctrl() && session.scenario() != nullptr && pressed(Key::C)) view.emit(action::CopyMoment{});
   if (timed && session.has_trace() && !session.problem()) {
-    if (pressed(Key::Enter) || pressed(Key::Menu) || pressed(Key::Insert))
+    if ((enter_breaks(session) && pressed(Key::Enter)) || pressed(Key::Menu) || pressed(Key::Insert))
       view.emit(action::OpenBreakMenu{session.selection, place_of_selection(view, session, scene)});
     if (pressed(Key::Delete)) view.emit(action::RemoveFault{});
     const bool free_arrows = !ui.focused_takes_arrows();

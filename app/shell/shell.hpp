@@ -45,6 +45,13 @@ std::string difference_text(const sim::Difference& difference);
 struct ShownNotice {
   Notice notice;
   double since = 0;
+  /// What it complains about was just done in a scene: it goes with the next thing that is done.
+  struct Moment {
+    std::string scene;
+    std::uint64_t visit = 0, generation = 0;  // of the lesson's step, the simulation
+    bool operator==(const Moment&) const = default;
+  };
+  std::optional<Moment> only_at;
 };
 
 class Shell {
@@ -91,11 +98,13 @@ class Shell {
   static float draw_live_end(View& view, const TimelineTrack& track, float y);
   void draw_speed_popup(View& view, Rect anchor);
   void draw_settings_popup(View& view, const Settings& settings, Rect anchor);
+  void take_notices(const View& view, Session& session);
   void draw_notices(View& view, Session& session);
   void draw_help(View& view);
   void draw_problem(View& view, Session& session);
   void draw_progress(View& view, const Session& session);
   void handle_keys(View& view, Session& session, Scene& scene);
+  bool enter_breaks(const Session& session) const;
   Vec2 place_of_selection(const View& view, const Session& session, const Scene& scene) const;
 
   // A timeline walks the whole trace: made again only when something it depends on has changed.
@@ -119,6 +128,11 @@ class Shell {
   int branch_scroll_ = 0;
   bool moving_spotlight_ = false, narrow_ = false, panel_over_ = false;
   std::vector<ShownNotice> shown_;
+  std::vector<std::string> complaints_;  // of scenes, about what was just done there; on their way here
+  bool was_typing_ = false, was_down_ = false;
+  // The reader's step and what was selected when it began.
+  std::uint64_t lesson_visit_ = 0;
+  Selection lesson_selection_;
   std::string shown_scene_;
   bool timed_ = true;  // it has the transport bar now
   double now_ = 0;

@@ -563,11 +563,56 @@ void Ui::draw_popup(const Popup& popup) {
   layer_ = 0;
 }
 
+namespace {
+
+float common_area(const Rect& a, const Rect& b) {
+  const float w = std::min(a.right(), b.right()) - std::max(a.x, b.x);
+  const float h = std::min(a.bottom(), b.bottom()) - std::max(a.y, b.y);
+  return w > 0 && h > 0 ? w * h : 0.0f;
+}
+
+/// Near what is explained and off its neighbours: of the places around it, the one that covers least of what
+/// reacts.
+Rect place_explanation(Vec2 window, Rect of, Vec2 mouse, Vec2 size, std::span<const Rect> neighbours) {
+  constexpr float kGap = 5, kMargin = 8;
+  const float right = std::max(kMargin, window.x - kMargin - size.x),
+              bottom = std::max(kMargin, window.y - kMargin - size.y);
+  const float middle = (of.w < 200 ? of.center().x : mouse.x) - size.x / 2;
+  std::vector<Vec2> places;
+  for (const float y : {of.bottom() + kGap, of.y - kGap - size.y})
+    for (const float x : {middle, of.x, of.right() - size.x}) places.push_back({x, y});
+  for (const float x : {of.right() + kGap, of.x - kGap - size.x})
+    places.push_back({x, of.center().y - size.y / 2});
+  Rect best{};
+  float least = 1e30f, order = 0;
+  for (const Vec2& place : places) {
+    const Rect box{std::clamp(place.x, kMargin, right), std::clamp(place.y, kMargin, bottom), size.x, size.y};
+    float cost = order++ + 8 * common_area(box, of);
+    for (const Rect& neighbour : neighbours) cost += common_area(box, neighbour);
+    if (cost >= least) continue;
+    least = cost;
+    best = box;
+  }
+  return best;
+}
+
+/// Stands for a place whose explanation a click has silenced.
+std::string silence_of(const Rect& place) {
+  return "silent:" + std::to_string(place.x) + "," + std::to_string(place.y);
+}
+
+}  // namespace
+
 void Ui::draw_explanation() {
+  // A click has answered it: silent until the mouse rests on something else. What a held button is over is
+  // not explained at all.
+  if ((mouse_pressed_ || mouse_menu_) && !shown_explanation_.empty())
+    shown_explanation_ = silence_of(explanation_box_);
   if (explanation_.empty()) {
-    shown_explanation_.clear();
+    if (!mouse_down_) shown_explanation_.clear();
     return;
   }
+  if (shown_explanation_ == silence_of(explanation_box_)) return;
   if (explanation_ != shown_explanation_) {
     shown_explanation_ = explanation_;
     explanation_since_ = now_;
@@ -583,8 +628,12 @@ void Ui::draw_explanation() {
   float w = 0;
   for (const std::string& line : lines) w = std::max(w, canvas_->width(line, kSize));
   const Vec2 size{w + 24, kLine * static_cast<float>(lines.size()) + 16};
-  const Rect box =
-      place_popup({.id = {}, .anchor = {mouse_.x, explanation_box_.y, 1, explanation_box_.h}, .size = size});
+  std::vector<Rect> neighbours;
+  const float own = explanation_box_.w * explanation_box_.h;
+  for (const Area& area : areas_)  // what lies around it (a ground, a card) is no neighbour
+    if (area.layer == (any_popup_open() ? 1 : 0) && common_area(area.box, explanation_box_) < .9f * own)
+      neighbours.push_back(area.box);
+  const Rect box = place_explanation(canvas_->size(), explanation_box_, mouse_, size, neighbours);
   canvas_->push_layer();
   canvas_->push_layer();
   canvas_->rect(box, {.fill = t.accent, .radius = 8});

@@ -17,6 +17,18 @@ struct Size {
   int width, height;
 };
 
+/// True if the last frame drew all of this text, however it was broken into lines.
+bool shows_all_of(const Harness& h, std::string_view text) {
+  const auto without_spaces = [](std::string_view s) {
+    std::string out(s);
+    std::erase(out, ' ');
+    return out;
+  };
+  std::string drawn;
+  for (const DrawnText& t : h.record().texts) drawn += without_spaces(t.text);
+  return drawn.find(without_spaces(text)) != std::string::npos;
+}
+
 class EveryStep : public testing::TestWithParam<std::tuple<Lang, ThemeChoice, Size>> {};
 
 TEST_P(EveryStep, FitsAskedAnsweredAndDone) {
@@ -32,10 +44,13 @@ TEST_P(EveryStep, FitsAskedAnsweredAndDone) {
       EXPECT_EQ(desk.problem(), "") << where;
       EXPECT_EQ(h.problems(), "") << where;
       if (desk.question_open()) {
-        desk.answer(
-            static_cast<int>((desk.step()->question->answer + 1) % desk.step()->question->choices.size()));
-        h.frames(3);
+        const sim::Question& question = *desk.step()->question;
+        for (std::size_t i = 0; i < question.choices.size(); ++i)
+          EXPECT_TRUE(h.has("lesson.choice." + std::to_string(i))) << where << ", choice " << i;
+        desk.answer(static_cast<int>((question.answer + 1) % question.choices.size()));
+        h.frames(40);  // the column has come to the explanation
         EXPECT_EQ(h.problems(), "") << where << ", answered";
+        EXPECT_TRUE(shows_all_of(h, question.why.in(lang == Lang::Ko))) << where;
       }
       if (!desk.fulfilled()) {
         desk.fulfil();
@@ -63,6 +78,9 @@ TEST(LessonPage, KeysTurnThePagesChooseAndAnswer) {
   EXPECT_EQ(desk.step_index(), 1) << "an open question holds the page";
   EXPECT_FALSE(h.has("allreduce.edit")) << "the goal would give it away";
   EXPECT_TRUE(h.shows("covered until you choose"));
+  h.press(Key::Enter);
+  EXPECT_FALSE(desk.choice()) << "nothing is chosen before the arrows were used";
+  h.press(Key::Down);
   h.press(Key::Down);
   h.press(Key::Enter);
   EXPECT_EQ(desk.choice(), 1);
@@ -89,6 +107,94 @@ TEST(LessonPage, WaitsForWhatHappenedAndThenShowsTheCard) {
   EXPECT_TRUE(h.has("lesson.next"));
   h.click("lesson.next");
   EXPECT_EQ(desk.step_index(), 3);
+}
+
+TEST(LessonPage, NextStaysAtOnePlaceInEverySceneAndTheFigureToo) {
+  for (const Lang lang : {Lang::En, Lang::Ko}) {
+    Harness h({.lang = lang});
+    LessonDesk& desk = h.session().lessons;
+    std::optional<Rect> place;
+    for (const LessonFile& file : desk.library().files())
+      for (int step = 0; step < static_cast<int>(file.lesson.steps.size()); ++step) {
+        ASSERT_TRUE(desk.start(h.session(), file.lesson.id, step));
+        h.frames(2);
+        const auto here = h.app->ui().probe("lesson.next");
+        ASSERT_TRUE(here) << file.lesson.id;
+        if (!place) place = here;
+        EXPECT_EQ(*here, *place) << file.lesson.id << ":" << step + 1;
+        for (const std::string& id : h.app->ui().probe_ids()) {
+          if (!id.starts_with("transport.")) continue;
+          EXPECT_GE(h.app->ui().probe(id)->y, here->bottom() - 1) << id << " at " << file.lesson.id;
+        }
+      }
+  }
+}
+
+TEST(LessonPage, ATaskWhoseMomentHasPassedShowsTheWayBack) {
+  Harness h;
+  LessonDesk& desk = h.session().lessons;
+  ASSERT_TRUE(desk.start(h.session(), "ring-all-gather", 2));  // until R3 has 20: at the end it has 5
+  h.frames(3);
+  const std::int64_t begin = h.session().playhead().t;
+  EXPECT_FALSE(h.has("lesson.step_begin"));
+  h.press(Key::End);
+  h.frames(3);
+  EXPECT_FALSE(desk.fulfilled());
+  ASSERT_TRUE(h.has("lesson.step_begin"));
+  EXPECT_EQ(h.problems(), "");
+  h.click("lesson.step_begin");
+  h.frames(2);
+  EXPECT_EQ(h.session().playhead().t, begin);
+  EXPECT_FALSE(h.has("lesson.step_begin"));
+  // Where nothing has passed, nothing is said: an edit is asked for.
+  ASSERT_TRUE(desk.start(h.session(), "why-allreduce", 3));
+  h.press(Key::End);
+  h.frames(3);
+  EXPECT_FALSE(desk.fulfilled());
+  EXPECT_FALSE(h.has("lesson.step_begin"));
+}
+
+TEST(LessonPage, EnterOpensTheBreakMenuOnlyAboutWhatTheReaderSelected) {
+  Harness h;
+  LessonDesk& desk = h.session().lessons;
+  ASSERT_TRUE(desk.start(h.session(), "ring-reduce-scatter", 1));
+  h.frames(3);
+  h.take_actions();
+  h.press(Key::Enter);
+  EXPECT_FALSE(h.emitted<action::OpenBreakMenu>());
+  h.session().apply(action::Select{{.rank = 2}});
+  h.frames(2);
+  h.press(Key::Enter);
+  EXPECT_TRUE(h.emitted<action::OpenBreakMenu>());
+}
+
+TEST(LessonPage, AComplaintGoesWithTheNextInputOrStepAndLeavesNextFree) {
+  Harness h;
+  LessonDesk& desk = h.session().lessons;
+  ASSERT_TRUE(desk.start(h.session(), "shape-and-dtype", 5));
+  h.frames(3);
+  if (!h.has("tensor.shape")) h.click("lesson.inspector");
+  const auto type_into_shape = [&](std::string_view text) {
+    h.click("tensor.shape");
+    h.frames(3);
+    h.type(text);
+    h.press(Key::Enter);
+    h.frames(4);
+  };
+  type_into_shape("nonsense");
+  ASSERT_TRUE(h.has("notice.close.0"));
+  const Rect next = *h.app->ui().probe("lesson.next"), close = *h.app->ui().probe("notice.close.0");
+  EXPECT_LE(close.bottom(), 720 - 92) << "above the scene's own bar";
+  EXPECT_GT(close.x, next.right());
+  h.frames(60);
+  EXPECT_TRUE(h.has("notice.close.0")) << "it stays to be read";
+  type_into_shape("(2, 3)");
+  EXPECT_FALSE(h.has("notice.close.0"));
+  type_into_shape("nonsense");
+  ASSERT_TRUE(h.has("notice.close.0"));
+  desk.go(h.session(), 1, true);
+  h.frames(2);
+  EXPECT_FALSE(h.has("notice.close.0"));
 }
 
 TEST(LessonPage, TheInspectorComesAndGoesAsTheReaderWants) {
