@@ -45,8 +45,6 @@ void draw_tile(Canvas& c, const DetectiveGame& game, Rect box, int node, bool ho
   const NodeMark mark = game.mark_of(node);
   const sim::NodeTile& tile = game.dashboard()[static_cast<std::size_t>(node)];
   const bool chosen = node == game.node(), cleared = mark == NodeMark::Cleared;
-  const bool odd = tile.utilisation_percent != game.usual().utilisation_percent ||
-                   tile.power_w != game.usual().power_w;
   c.rect(box, {.fill = hovered ? t.raised : cleared ? t.stage : t.card,
                .stroke = mark == NodeMark::Suspect ? t.t1 : cleared ? t.line : Color{},
                .radius = 5,
@@ -56,10 +54,8 @@ void draw_tile(Canvas& c, const DetectiveGame& game, Rect box, int node, bool ho
   const std::string name = "n" + std::to_string(node);
   const std::string busy = std::to_string(tile.utilisation_percent) + " %",
                     power = std::to_string(tile.power_w) + " W";
-  const TextStyle numbers{.size = 13,
-                          .color = odd && !cleared ? t.t1 : dim,
-                          .face = odd ? Face::Bold : Face::Regular,
-                          .align = Align::Right};
+  // All in one weight: to read them is the player's work.
+  const TextStyle numbers{.size = 13, .color = dim, .align = Align::Right};
   // Tall: name above the numbers. Middle: beside them. Flat: one number, the telling one.
   const bool tall = box.h >= 50, middle = !tall && box.h >= 32;
   const float left = box.x + 6, right = box.right() - 6, name_y = tall ? box.y + 13 : box.center().y;

@@ -158,15 +158,24 @@ class DetectiveScene final : public Scene {
     view.emit(action::ShowNotice{{NoticeKind::Info, tr("detective.copied", {std::to_string(game_->seed())})}});
   }
 
-  /// The job as it was, fault and all, in a tab of its own, at the moment of the fault.
+  /// The job as it was, fault and all, in a tab of its own, at the moment of the fault; the tab that already
+  /// holds it, if there is one.
   void replay(View& view) const {
     Moment moment;
     moment.name = tr("detective.case", {std::to_string(game_->seed())});
     moment.scene_id = "cluster";
     moment.scenario = game_->engine().replay_job();
     moment.playhead.t = game_->engine().story().struck_ns;
-    moment.selection.rank = game_->engine().story().fault.rank;
-    view.emit(action::Custom{"replay the case", [moment](Session& session) { session.open_moment(moment); }});
+    view.emit(action::Custom{"replay the case", [moment](Session& session) {
+                                const auto& open = session.documents();
+                                for (std::size_t i = 0; i < open.size(); ++i) {
+                                  if (open[i]->name != moment.name) continue;
+                                  session.apply(action::SwitchTab{static_cast<int>(i)});
+                                  session.apply(action::ShowScene{moment.scene_id});
+                                  return;
+                                }
+                                if (!session.simulating()) session.open_moment(moment);
+                              }});
   }
 
   void take(View& view, const DetectiveAnswer& answer) {

@@ -219,6 +219,15 @@ TEST(Detective, AWholeCaseWithTheMouse) {
   EXPECT_EQ(h.session().scenario()->faults[0].rank, 99);
   EXPECT_EQ(h.session().playhead().t, made(kNanSeed).struck_ns);
   EXPECT_EQ(h.session().trace().size(), made(kNanSeed).run->trace.size()) << "the same trace again";
+  // Once more: the tab that holds it comes to the front, there is no second one.
+  const std::size_t tabs = h.session().documents().size();
+  h.session().scene_id = "detective";
+  h.frames(2);
+  h.click("detective.replay");
+  h.session().finish_simulation();
+  h.frames(3);
+  EXPECT_EQ(h.session().scene_id, "cluster");
+  EXPECT_EQ(h.session().documents().size(), tabs);
 }
 
 TEST(Detective, AWholeCaseWithTheKeyboard) {
