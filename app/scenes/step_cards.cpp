@@ -97,7 +97,9 @@ void draw_row(Paint& p, const BucketView& bucket, Rect row) {
   p.c.text({row.x + 36, y}, fit(p.c.fonts(), layers_text(bucket), 92 - numbers, 14),
            {.size = 14, .color = p.t.t2});
   p.c.text({row.x + 134, y}, sim::with_commas(bucket.count), {.size = 15, .align = Align::Right});
-  const float state = 106, ready = row.x + 148;
+  const std::string least = std::to_string(bucket.ready.size()) + " / " + std::to_string(bucket.ready.size());
+  const float ready = row.x + 148;
+  const float state = std::min(106.0f, row.right() - ready - p.c.width(least, 14) - 12);
   draw_ready(p, bucket, ready, y, row.right() - state - 10 - ready);
   draw_state(p, bucket, {row.right() - state, y - 13, state, 26});
 }
@@ -116,7 +118,8 @@ void draw_exposure(Paint& p, Rect box) {
   if (!e || e->total <= 0) return;
   const float y = box.y + box.h / 2;
   const std::string text = tr("step.buckets.exposed", {time_text(e->exposed), time_text(e->total)});
-  const std::string shown = fit(p.c.fonts(), text, box.w * .68f, 14);
+  const bool beside = p.c.width(text, 14) <= box.w * .68f;  // the words come before the bar
+  const std::string shown = fit(p.c.fonts(), text, beside ? box.w * .68f : box.w - 8, 14);
   p.c.text({box.x + 4, y}, shown, {.size = 14, .color = p.t.t2});
   const float x = box.x + 16 + p.c.width(shown, 14), w = box.right() - x;
   if (w < 40) return;
