@@ -140,6 +140,7 @@ std::optional<Finding> straggler(const Case& c) {
   int uneven = 0;
   std::vector<const Fact*> evidence;
   constexpr double kClearlySlower = 1.10;  // ten per cent over the median of the step
+  constexpr double kLeastMs = 1;
   for (const auto& [step, times] : steps) {
     if (times.size() * 2 < ranks.size() || times.size() < 2) continue;
     std::vector<double> sorted;
@@ -149,7 +150,8 @@ std::optional<Finding> straggler(const Case& c) {
     const auto worst = std::max_element(
         times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second->x < b.second->x; });
     ++counted;
-    if (median <= 0 || worst->second->x < median * kClearlySlower) continue;
+    // A median that is printed as 0.0 is less than its last digit says: then a whole millisecond counts.
+    if (worst->second->x < (median > 0 ? median * kClearlySlower : kLeastMs)) continue;
     ++uneven;
     ++slowest[worst->first];
     evidence.push_back(worst->second);
