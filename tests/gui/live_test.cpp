@@ -97,16 +97,13 @@ TEST(LiveScene, ALongWaitIsNoSilenceAndALongSilenceNoEnd) {
     if (rank != w.job.ranks[1]) rank->call(480, 4, 4);
     for (int t = 900; t <= 24'900; t += 500) rank->heartbeat(t, 4, 4);
   }
-  ASSERT_TRUE(until(w.h, [&] { return w.seen(24'900) && w.h.session().live().caught_up(); }));
-  w.h.frames(2);
-  EXPECT_TRUE(shows_part(w.h, "R1 has not come to AllReduce"));
+  // Each rank speaks over its own connection: what one has said may come after the others' last words.
+  EXPECT_TRUE(until(w.h, [&] { return w.seen(24'900) && shows_part(w.h, "R1 has not come to AllReduce"); }));
   EXPECT_FALSE(shows_part(w.h, "silent for"));
   EXPECT_EQ(w.h.problems(), "");
   for (int r : {0, 2, 3})
     for (int t = 25'400; t <= 95'400; t += 500) w.job.ranks[static_cast<std::size_t>(r)]->heartbeat(t, 4, 4);
-  ASSERT_TRUE(until(w.h, [&] { return w.seen(95'400) && w.h.session().live().caught_up(); }));
-  w.h.frames(2);
-  EXPECT_TRUE(shows_part(w.h, "R1 has been silent for 70.50 s."));
+  EXPECT_TRUE(until(w.h, [&] { return w.seen(95'400) && shows_part(w.h, "R1 has been silent for 70.50 s."); }));
   EXPECT_FALSE(shows_part(w.h, "ended with"));
 }
 
