@@ -8,6 +8,7 @@
 #include "app/draw/parts.hpp"
 #include "app/i18n/i18n.hpp"
 #include "app/scenes/live_scene.hpp"
+#include "app/scenes/phase_color.hpp"
 #include "app/text/layout.hpp"
 #include "sim/base/text.hpp"
 
@@ -61,19 +62,6 @@ Plan make_plan(const Paint& p, Rect box) {
   return plan;
 }
 
-Color color_of(const Theme& t, sim::Phase phase) {
-  switch (phase) {
-    case sim::Phase::Forward:
-      return t.forward;
-    case sim::Phase::Backward:
-      return t.backward;
-    case sim::Phase::AllReduce:
-      return t.comm;
-    default:
-      return t.update;
-  }
-}
-
 void draw_axis(Paint& p, const Plan& plan) {
   const float y = plan.box.y - kAxis / 2;
   p.c.text({plan.bars - 12, y}, tr("live.column.heard"), {.size = 13, .color = p.t.t3, .align = Align::Right});
@@ -115,7 +103,7 @@ void draw_work(Paint& p, const Plan& plan, const LiveLane& lane, Rect row) {
   for (const LivePiece& piece : lane.work) {
     const float a = plan.at(piece.from), b = plan.at(piece.to);
     const Rect bar{a + .5f, row.y, std::max(1.5f, b - a - 1), row.h};
-    const Color fill = color_of(p.t, piece.phase);
+    const Color fill = phase_color(p.t, piece.phase);
     p.c.rect(bar, {.fill = fill, .radius = std::min(4.0f, bar.w / 3)});
     const Glyph glyph = piece.phase == sim::Phase::Forward    ? Glyph::Forward
                         : piece.phase == sim::Phase::Backward ? Glyph::Backward

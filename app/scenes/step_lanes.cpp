@@ -5,6 +5,7 @@
 
 #include "app/draw/parts.hpp"
 #include "app/i18n/i18n.hpp"
+#include "app/scenes/phase_color.hpp"
 #include "app/scenes/step_draw.hpp"
 #include "app/text/layout.hpp"
 
@@ -100,19 +101,6 @@ void draw_axis(Paint& p, const Plan& plan, float y) {
   }
 }
 
-Color color_of(const Theme& t, sim::Phase phase) {
-  switch (phase) {
-    case sim::Phase::Forward:
-      return t.forward;
-    case sim::Phase::Backward:
-      return t.backward;
-    case sim::Phase::AllReduce:
-      return t.comm;
-    default:
-      return t.update;
-  }
-}
-
 Glyph glyph_of(sim::Phase phase) {
   return phase == sim::Phase::Forward    ? Glyph::Forward
          : phase == sim::Phase::Backward ? Glyph::Backward
@@ -171,7 +159,7 @@ void draw_work(Paint& p, const Plan& plan, const StepLane& lane, float y) {
     const bool narrow = b - a < 3;
     const Rect box{a + (narrow ? 0 : .75f), y + plan.work_y, std::max(1.5f, b - a - (narrow ? 0 : 1.5f)),
                    plan.work_h};
-    const Color color = color_of(p.t, piece.phase);
+    const Color color = phase_color(p.t, piece.phase);
     bar(p, box, sure, color);
     std::string text = piece.layer >= 0 ? layer_name(piece.layer) : phase_text(piece.phase);
     // Ranks that are not held together are in different steps: forward says in which.

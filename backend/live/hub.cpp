@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/live/clock.hpp"
 #include "backend/live/hub_server.hpp"
 
 namespace ringside::backend {
@@ -10,12 +11,6 @@ using asio::redirect_error;
 using asio::use_awaitable;
 
 namespace {
-
-std::int64_t unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 }  // namespace
 

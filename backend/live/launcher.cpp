@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "backend/live/clock.hpp"
 #include "backend/live/hub.hpp"
 #include "backend/live/hub_connection.hpp"
 #include "backend/live/process.hpp"
@@ -27,12 +28,6 @@ namespace ringside::backend {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::int64_t unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 sim::Status write_private(const std::string& path, const std::string& text) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

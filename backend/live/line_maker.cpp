@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "backend/live/clock.hpp"
 #include "backend/live/compare.hpp"
 
 namespace ringside::backend {
@@ -29,12 +30,6 @@ std::string_view word_of(std::uint32_t from) {
 }
 
 }  // namespace
-
-std::int64_t unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 void LineMaker::add(const Record& record) {
   sim::Event e = record.event;

@@ -6,14 +6,13 @@
 #include <string>
 #include <string_view>
 
+#include "backend/live/clock.hpp"
 #include "backend/live/nvml.hpp"
 #include "backend/live/telemetry.hpp"
 #include "sim/trace/trace.hpp"
 
 namespace ringside::backend {
 
-/// ns since 1970, by this machine's clock.
-std::int64_t unix_ns();
 
 /// Pools are thrown away with every batch; only `n` lives on.
 class LineMaker {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backend/files.hpp"
+#include "backend/live/clock.hpp"
 #include "backend/live/compare.hpp"
 #include "backend/live/data_plane.hpp"
 #include "backend/live/flight_log.hpp"
@@ -34,12 +35,6 @@ constexpr auto kWatchdogPoll = std::chrono::milliseconds(100);
 constexpr int kWatchdogExit = 6;  // what SIGABRT would give: the stack ends so after a timeout
 constexpr std::int64_t kSampledUpTo =
     4096;  // elements of a chunk that are looked at; more would disturb the run
-
-std::int64_t unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 /// The rank's whole state. The training thread owns all of it but what is marked shared.
 class Worker : public StepObserver {

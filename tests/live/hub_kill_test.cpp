@@ -10,6 +10,7 @@
 #include <map>
 #include <random>
 
+#include "backend/live/clock.hpp"
 #include "backend/live/launcher.hpp"
 #include "backend/live/process.hpp"
 #include "backend/live/recording.hpp"
@@ -19,12 +20,6 @@ namespace ringside::backend {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::int64_t unix_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 /// `ringside-cli hub --run FILE`, as `live` starts it.
 struct HubProgram {

@@ -1,3 +1,4 @@
+#include "backend/live/clock.hpp"
 #include "backend/live/nccl_profiler/tracker.hpp"
 
 #include <time.h>
@@ -16,12 +17,6 @@ using sim::EventType;
 namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
-
-std::int64_t unix_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);  // a vDSO call: no system call
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 std::uint64_t number_of(void* handle) {
   return reinterpret_cast<std::uint64_t>(handle);
@@ -251,7 +246,7 @@ void Tracker::state(void* handle, int state, const StateArgs* args) {
 }
 
 void Tracker::fill_comm(Record& record, const Comm& comm) {
-  record.event.t = unix_ns();
+  record.event.t = backend::unix_ns();
   std::memcpy(record.comm, comm.name.data(), comm.name.size());
   record.world_size = comm.ranks;
 }
