@@ -156,7 +156,8 @@ void draw_controls(const Pen& p, FigureAnswer& answer) {
 
 void draw_message(const Pen& p) {
   const Vec2 m{p.layout.size.x / 2, p.layout.size.y / 2};
-  if (p.ring.kind == ViewKind::Hidden) p.c.glyph(Glyph::Hidden, {m.x, m.y - 60}, 44, p.t.t3, 3);
+  const bool hidden = p.ring.kind == ViewKind::Hidden || p.ring.kind == ViewKind::Untold;
+  if (hidden) p.c.glyph(Glyph::Hidden, {m.x, m.y - 60}, 44, p.t.t3, 3);
   float y = m.y;
   for (const Sentence& s : p.ring.now) {
     parts::ParagraphStyle style{
@@ -164,8 +165,9 @@ void draw_message(const Pen& p) {
     const float w = std::min(p.layout.size.x - 160, p.c.width(sentence_text(s), 22, Face::Bold) + 4);
     y = parts::paragraph(p.c, {m.x - w / 2, y}, w, sentence_text(s), style);
   }
-  if (p.ring.kind == ViewKind::Hidden && p.label(16) > 0) {
-    const std::string& why = tr("allreduce.hidden_why");
+  if (hidden && p.label(16) > 0) {
+    const std::string& why =
+        tr(p.ring.kind == ViewKind::Hidden ? "allreduce.hidden_why" : "allreduce.untold_why");
     const float w = std::min(p.layout.size.x - 160, p.c.width(why, 16) + 4);
     parts::paragraph(p.c, {m.x - w / 2, y + 10}, w, why, {.size = 16, .color = p.t.t2});
   }

@@ -10,6 +10,7 @@ void TransferTable::update(const sim::Trace& trace, std::uint32_t coll, std::uin
     by_key_.clear();
     records_.clear();
     seen_ = 0;
+    finished_ = 0;
     coll_ = coll;
     revision_ = revision;
   }
@@ -17,6 +18,7 @@ void TransferTable::update(const sim::Trace& trace, std::uint32_t coll, std::uin
   bool changed = records_.empty();
   for (; seen_ < trace.size(); ++seen_) {
     const sim::Event& e = trace.events()[seen_];
+    if (e.type == sim::EventType::CollectiveFinished && e.collective.coll == coll) ++finished_;
     const bool mine = (e.type == sim::EventType::RingStepBegin || e.type == sim::EventType::RingStepArrive ||
                        e.type == sim::EventType::RingStepEnd) &&
                       e.ring.coll == coll;

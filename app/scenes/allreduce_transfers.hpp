@@ -37,6 +37,11 @@ class TransferTable {
   bool gave_away(int rank, std::uint32_t chunk, std::int64_t t) const;
   /// The transfers of one ring step: [first, last) in all().
   std::pair<std::size_t, std::size_t> of_step(std::uint32_t step) const;
+  /// The collective went through, but the trace does not say how: its ring steps were sampled or lost. `total` of
+  /// its schedule on `world` ranks; 0 = not known.
+  bool untold(std::size_t total, int world) const {
+    return finished_ > 0 && (records_.empty() || (finished_ >= world && records_.size() < total));
+  }
 
  private:
   using Key = std::array<std::uint32_t, 6>;
@@ -47,6 +52,7 @@ class TransferTable {
   std::uint32_t coll_ = sim::kNone;
   std::uint64_t revision_ = 0;
   std::size_t seen_ = 0;
+  int finished_ = 0;  // ranks
   std::map<Key, TransferRecord> by_key_;
   std::vector<TransferRecord> records_;
   std::map<Place, std::vector<std::uint32_t>> into_, out_of_;

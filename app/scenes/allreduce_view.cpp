@@ -127,8 +127,12 @@ void set_facts(RingView& view, const Moment& m) {
     view.kind = ViewKind::Single;
   } else if (view.info.chunks.chunks.empty()) {
     view.kind = ViewKind::Hidden;
+  } else if (stage.cells_per_rank == 0) {
+    view.kind = ViewKind::TooMany;
   } else {
-    view.kind = stage.cells_per_rank == 0 ? ViewKind::TooMany : ViewKind::Chunks;
+    const bool untold = m.trace.header.source == "live" &&
+                        m.table.untold(view.info.transfers, view.world);
+    view.kind = untold ? ViewKind::Untold : ViewKind::Chunks;
   }
   const auto& chunks = view.info.chunks.chunks;
   for (std::uint32_t c = 0; c < chunks.size(); ++c) {

@@ -83,6 +83,7 @@ enum class ViewKind : std::uint8_t {
   Empty,    // no collective on stage yet
   Single,   // one GPU
   Hidden,   // ring steps are not visible
+  Untold,   // they were, but the trace leaves them out: sampled or lost
   TooMany,  // more ranks than have cells
   Chunks,
 };

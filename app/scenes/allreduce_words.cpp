@@ -103,6 +103,8 @@ std::vector<Sentence> now_sentences(const RingView& view) {
       return {{"allreduce.now.single", {}}};
     case ViewKind::Hidden:
       return {{"allreduce.now.hidden", {}}};
+    case ViewKind::Untold:
+      return {{"allreduce.now.untold", {}}};
     case ViewKind::TooMany:
       return {{"allreduce.now.too_many", {std::to_string(view.world)}}};
     case ViewKind::Chunks:

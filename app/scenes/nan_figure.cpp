@@ -373,7 +373,7 @@ PoisonAnswer draw_poison_figure(View& view, const PoisonView& poison, const Ring
   const Pen p{view, view.canvas, view.canvas.theme(), poison, ring, layout};
   view.canvas.push_figure(layout.origin, layout.k);
   if (ring.kind != ViewKind::Chunks) {
-    if (ring.kind == ViewKind::TooMany || ring.kind == ViewKind::Hidden)
+    if (ring.kind == ViewKind::TooMany || ring.kind == ViewKind::Hidden || ring.kind == ViewKind::Untold)
       draw_message(
           p, tr("nan.message.counted", {std::to_string(poison.ranks_poisoned), std::to_string(ring.world)}),
           tr("nan.message.no_chunks"));

@@ -10,10 +10,6 @@ namespace ringside::backend {
 using asio::redirect_error;
 using asio::use_awaitable;
 
-namespace {
-
-}  // namespace
-
 bool is_loopback(const std::string& address) {
   if (address == "localhost") return true;
   boost::system::error_code error;
@@ -79,10 +75,16 @@ void Hub::State::say_clocks() {
   }
 }
 
+/// What came since the last time becomes a block: for the recording and for viewers.
+void Hub::State::write_out() {
+  const std::string_view frame = backlog.seal();
+  if (frame.empty()) return;
+  if (const auto status = recording.write(frame); !status) say(sim::EventType::Error, status.error().message());
+}
+
 void Hub::State::tick() {
   say_clocks();
-  recording.append(backlog.seal());
-  if (const auto status = recording.flush(); !status) say(sim::EventType::Error, status.error().message());
+  write_out();
   count([this](HubCounters& c) {
     c.events = backlog.events();
     c.backlog_bytes = backlog.bytes();

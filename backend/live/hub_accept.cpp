@@ -205,6 +205,7 @@ awaitable<void> Hub::State::greet(WebSocketPtr<Stream> ws, std::string peer) {
   no_compression.server_enable = false;
   ws->set_option(no_compression);
   ws->text(true);
+  ws->auto_fragment(false);  // else a large message goes out in pieces of 4 KiB, a system call each
   co_await ws->async_accept(request, redirect_error(use_awaitable, error));
   if (error) {  // Beast has answered with what is wrong
     refuse(RejectReason::NotHttp, peer);

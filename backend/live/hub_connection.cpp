@@ -16,6 +16,8 @@
 #include <thread>
 #include <variant>
 
+#include "backend/live/recording.hpp"
+
 namespace ringside::backend {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
@@ -60,6 +62,8 @@ sim::Result<HubAddress> parse_hub_url(std::string_view url) {
   }
   return address;
 }
+
+constexpr std::size_t kMaxUnpacked = std::size_t{512} << 20;
 
 struct HubConnection::Impl {
   HubAddress address;
@@ -155,6 +159,8 @@ struct HubConnection::Impl {
     ws->set_option(timeouts);
     ws->read_message_max(std::size_t{64} << 20);
     ws->text(true);
+    ws->auto_fragment(false);
+    ws->write_buffer_bytes(std::size_t{64} << 10);  // a client masks what it sends, in pieces of so much
     websocket::response_type response;
     co_await ws->async_handshake(response, address.host + ":" + address.port, "/ws",
                                  redirect_error(use_awaitable, error));
@@ -182,11 +188,20 @@ struct HubConnection::Impl {
     if (callbacks.welcomed) callbacks.welcomed(*answer);
     say(LinkState::Connected, {});
     asio::co_spawn(io, write_loop(ws), asio::detached);
+    std::string unpacked;
     while (true) {
       const std::size_t size = co_await ws->async_read(buffer, redirect_error(use_awaitable, error));
       if (error) break;
-      if (callbacks.received) callbacks.received({static_cast<const char*>(buffer.data().data()), size});
+      const std::string_view message(static_cast<const char*>(buffer.data().data()), size);
+      const bool understood = !ws->got_binary() || unpack_frames(message, kMaxUnpacked, unpacked);
+      if (callbacks.received) callbacks.received(ws->got_binary() ? unpacked : message);
       buffer.consume(buffer.size());
+      unpacked.clear();
+      if (!understood) {
+        beast::get_lowest_layer(*ws).close();
+        error = beast::websocket::error::bad_data_frame;
+        break;
+      }
     }
     close_now = {};
     say(LinkState::Lost, error.message());

@@ -1,4 +1,5 @@
 // Those who came in: ranks write lines and get commands, viewers read, a controller commands.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int kMalformedLinesAllowed = 8;
 constexpr int kBadMessagesAllowed = 8;  // of a viewer
+constexpr std::size_t kMaxBlock = std::size_t{8} << 20;
 
 /// Why a connection that was in use ended, for the log.
 std::string end_of(const boost::system::error_code& error, const HubOptions& options, std::size_t max_bytes) {
@@ -66,6 +68,7 @@ int Hub::State::take_lines(std::string_view message, int rank) {
       ++malformed;
     } else {
       backlog.add(line, check == LineCheck::Sticky);
+      if (backlog.open_bytes() > kMaxBlock) write_out();
       look_at_clocks(line, rank);
     }
   }
@@ -134,12 +137,21 @@ awaitable<void> Hub::State::serve_rank(WebSocketPtr<Stream> ws, ClientHello hell
   if (!error) co_await ws->async_close(websocket::close_code::policy_error, redirect_error(use_awaitable, error));
 }
 
+/// How long a viewer waits for the next batch: longer when there are many, whose share of the machine would
+/// otherwise be that of the ranks.
+std::chrono::milliseconds Hub::State::pause_of_viewers() const {
+  constexpr std::size_t kFew = 50, kLongest = 4;
+  return kHubTick * std::clamp<std::size_t>(watching / kFew, 1, kLongest);
+}
+
 template <class Stream>
-awaitable<void> Hub::State::send_blocks(WebSocketPtr<Stream> ws, std::int64_t from) {
+awaitable<void> Hub::State::send_blocks(WebSocketPtr<Stream> ws, std::int64_t from, bool zstd) {
+  constexpr std::size_t kMaxBatch = std::size_t{8} << 20;
   boost::system::error_code error;
   asio::steady_timer timer(io);
   asio::steady_timer deadline(io);
-  const auto guarded_write = [&](const std::string& text) -> awaitable<void> {
+  ws->binary(zstd);
+  const auto guarded_write = [&](const std::vector<asio::const_buffer>& buffers) -> awaitable<void> {
     auto done = std::make_shared<bool>(false);  // the handler may run after this frame is gone
     deadline.expires_after(std::chrono::seconds(options.write_timeout_s));
     deadline.async_wait([this, ws, done](boost::system::error_code cancelled) {
@@ -147,20 +159,32 @@ awaitable<void> Hub::State::send_blocks(WebSocketPtr<Stream> ws, std::int64_t fr
       count([](HubCounters& c) { ++c.slow_disconnected; });
       beast::get_lowest_layer(*ws).close();
     });
-    co_await ws->async_write(asio::buffer(text), redirect_error(use_awaitable, error));
+    co_await ws->async_write(buffers, redirect_error(use_awaitable, error));
     *done = true;
     deadline.cancel();
   };
-  const std::string sticky = backlog.forgotten_sticky(from);
-  if (!sticky.empty()) co_await guarded_write(sticky);
+  std::string sticky = backlog.forgotten_sticky(from);
+  if (zstd && !sticky.empty()) sticky = pack_frame(sticky);
+  std::vector<std::shared_ptr<const std::string>> batch;  // shared with all other viewers
+  std::vector<asio::const_buffer> buffers;
+  if (!sticky.empty()) {
+    buffers.push_back(asio::buffer(sticky));
+    co_await guarded_write(buffers);
+  }
   while (!error && ws->is_open()) {
-    while (const Block* block = backlog.next(from)) {
-      const auto lines = block->lines;
+    batch.clear();
+    buffers.clear();
+    std::size_t bytes = 0;
+    for (const Block* block = backlog.next(from); block != nullptr; block = backlog.next(from)) {
+      batch.push_back(zstd ? block->frame : block->lines);
+      bytes += batch.back()->size();
+      buffers.push_back(asio::buffer(*batch.back()));
       from = block->first_event + block->events;
-      co_await guarded_write(*lines);
-      if (error) co_return;
+      if (bytes > kMaxBatch) break;
     }
-    timer.expires_after(kHubTick);
+    if (!batch.empty()) co_await guarded_write(buffers);
+    if (error || bytes > kMaxBatch) continue;
+    timer.expires_after(pause_of_viewers());
     co_await timer.async_wait(redirect_error(use_awaitable, error));
   }
 }
@@ -168,10 +192,11 @@ awaitable<void> Hub::State::send_blocks(WebSocketPtr<Stream> ws, std::int64_t fr
 template <class Stream>
 awaitable<void> Hub::State::serve_viewer(WebSocketPtr<Stream> ws, ClientHello hello, std::string peer) {
   count([](HubCounters& c) { ++c.viewers; });
+  ++watching;
   // Counted by another hub, or more than this one has: the viewer gets everything.
   const bool other_hub = (!hello.hub.empty() && hello.hub != name) || hello.have_events > backlog.events();
-  asio::co_spawn(io, send_blocks<Stream>(ws, other_hub ? 0 : std::max<std::int64_t>(0, hello.have_events)),
-                 asio::detached);
+  const std::int64_t from = other_hub ? 0 : std::max<std::int64_t>(0, hello.have_events);
+  asio::co_spawn(io, send_blocks<Stream>(ws, from, hello.accept_zstd), asio::detached);
   beast::flat_buffer buffer;
   boost::system::error_code error;
   int bad_messages = 0;
@@ -199,6 +224,7 @@ awaitable<void> Hub::State::serve_viewer(WebSocketPtr<Stream> ws, ClientHello he
     rank->second(command_json(*fault));
   }
   count([](HubCounters& c) { --c.viewers; });
+  --watching;
   if (error == beast::error::timeout || error == websocket::error::message_too_big ||
       error == websocket::error::buffer_overflow)
     say(sim::EventType::LogLine, "viewer " + peer + " " + end_of(error, options, options.max_hello_bytes),

@@ -50,6 +50,7 @@ struct Hub::State {
   std::string fingerprint;
   std::map<int, std::function<void(std::string)>> ranks;  // rank -> how to send it a command
   std::size_t connections = 0, sent_away = 0;             // sent_away: of those that get only a "full"
+  std::size_t watching = 0;  // viewers and controllers
   SayLimit refusals;
   HostClocks clocks;
   std::map<std::string, HostOffset> clocks_said;  // what the log says of each host
@@ -75,6 +76,7 @@ struct Hub::State {
   void record_command(const sim::Fault& fault);
   void add_own(const sim::Trace& pools, sim::Event e, bool sticky);
   sim::Status go_on();
+  void write_out();
   void tick();
   awaitable<void> tick_loop();
 
@@ -95,7 +97,8 @@ struct Hub::State {
   template <class Stream>
   awaitable<void> serve_rank(WebSocketPtr<Stream> ws, ClientHello hello);
   template <class Stream>
-  awaitable<void> send_blocks(WebSocketPtr<Stream> ws, std::int64_t from);
+  awaitable<void> send_blocks(WebSocketPtr<Stream> ws, std::int64_t from, bool zstd);
+  std::chrono::milliseconds pause_of_viewers() const;
   template <class Stream>
   awaitable<void> serve_viewer(WebSocketPtr<Stream> ws, ClientHello hello, std::string peer);
   int take_lines(std::string_view message, int rank);

@@ -48,13 +48,14 @@ std::string_view Backlog::seal() {
   if (open_.empty()) return {};
   auto lines = std::make_shared<const std::string>(std::move(open_));
   open_.clear();
-  bytes_ += lines->size();
-  blocks_.push_back({open_first_, events_ - open_first_, lines});
+  auto frame = std::make_shared<const std::string>(pack_frame(*lines));
+  bytes_ += lines->size() + frame->size();
+  blocks_.push_back({open_first_, events_ - open_first_, lines, frame});
   while (blocks_.size() > 1 && bytes_ > max_bytes_) {
-    bytes_ -= blocks_.front().lines->size();
+    bytes_ -= blocks_.front().lines->size() + blocks_.front().frame->size();
     blocks_.pop_front();
   }
-  return *blocks_.back().lines;
+  return *blocks_.back().frame;
 }
 
 const Block* Backlog::next(std::int64_t event) const {

@@ -24,6 +24,7 @@ struct Block {
   std::int64_t first_event = 0;
   std::int64_t events = 0;
   std::shared_ptr<const std::string> lines;
+  std::shared_ptr<const std::string> frame;  // the same as a zstd frame
 };
 
 class Backlog {
@@ -32,7 +33,7 @@ class Backlog {
   /// One line without its line feed. Lines that tell who is there and how it ended are kept for good (up to a
   /// bound).
   void add(std::string_view line, bool sticky);
-  /// Closes the block that is being filled. Returns its text (with line feeds) for the recording.
+  /// Closes the block that is being filled. Returns it as a zstd frame, for the recording; empty if it was empty.
   std::string_view seal();
   /// The first sealed block that holds an event >= `event`, or null.
   const Block* next(std::int64_t event) const;
@@ -41,6 +42,7 @@ class Backlog {
   std::string forgotten_sticky(std::int64_t from) const;
   std::int64_t events() const { return events_; }
   std::size_t bytes() const { return bytes_; }
+  std::size_t open_bytes() const { return open_.size(); }
 
  private:
   struct Sticky {

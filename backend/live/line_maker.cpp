@@ -23,6 +23,8 @@ std::string_view word_of(std::uint32_t from) {
       return kCompareStream;
     case TextFrom::Nvml:
       return "nvml";
+    case TextFrom::Telemetry:
+      return "telemetry";
     case TextFrom::Stderr:
       break;
   }
@@ -32,6 +34,31 @@ std::string_view word_of(std::uint32_t from) {
 }  // namespace
 
 void LineMaker::add(const Record& record) {
+  if (record.event.type == EventType::CommInit)
+    sampler_.set_world_size(record.world_size > 0 ? record.world_size : shared_.world_size.load());
+  const bool tell = sampler_.look(record);
+  if (sampler_.holds())
+    for (const Record& held : sampler_.due(record.event.t)) write(held);
+  if (tell) write(record);
+  if (const auto stride = sampler_.news(); stride && shared_.rank.load() == 0) add_stride(*stride);
+}
+
+void LineMaker::tick() {
+  if (!sampler_.holds()) return;
+  for (const Record& held : sampler_.due(now(EventType::LogLine).event.t)) write(held);
+}
+
+/// One rank says it for all: they choose alike.
+void LineMaker::add_stride(std::int64_t stride) {
+  Record record = now(EventType::LogLine);
+  record.event.text = sim::TextPayload{sim::kNone, static_cast<std::uint32_t>(TextFrom::Telemetry), 0, 0};
+  record.set_text(stride == 1 ? "ring steps are told of every training step again"
+                              : "ring steps come too fast to tell them all: they are told of one training step in " +
+                                    std::to_string(stride));
+  write(record);
+}
+
+void LineMaker::write(const Record& record) {
   sim::Event e = record.event;
   e.set_source(sim::Source::rank(shared_.rank.load()));
   e.n = next_n_++;
@@ -84,6 +111,7 @@ void LineMaker::add_dropped(std::uint64_t count) {
 }
 
 void LineMaker::add_exit(bool by_signal, int code, std::string_view text) {
+  for (const Record& held : sampler_.all()) write(held);
   Record record = now(EventType::Exit);
   record.event.aux8 = by_signal ? 1 : 0;
   record.event.text = sim::TextPayload{sim::kNone, sim::kNone, code, 0};
@@ -112,6 +140,7 @@ void LineMaker::add_nic(std::string_view port, bool up) {
 }
 
 void LineMaker::add_left(std::string_view text) {
+  for (const Record& held : sampler_.all()) write(held);
   Record record = now(EventType::Left);
   record.event.text = sim::TextPayload{sim::kNone, sim::kNone, 0, 0};
   record.set_text(text);

@@ -7,19 +7,22 @@
 #include <string_view>
 
 #include "backend/live/clock.hpp"
+#include "backend/live/detail_sampler.hpp"
 #include "backend/live/nvml.hpp"
 #include "backend/live/telemetry.hpp"
 #include "sim/trace/trace.hpp"
 
 namespace ringside::backend {
 
-
 /// Pools are thrown away with every batch; only `n` lives on.
 class LineMaker {
  public:
   LineMaker(const SharedRank& shared, std::int64_t origin) : shared_(shared), origin_(origin) {}
 
+  /// Ring steps may be held back, or left out when there are too many (detail_sampler.hpp).
   void add(const Record& record);
+  /// Tells what was held back and has become due; call it every few milliseconds.
+  void tick();
   void add_hello();
   /// One for each communicator that the rank counts by itself (SharedRank::comms), else one for default_pg.
   void add_heartbeat();
@@ -35,6 +38,8 @@ class LineMaker {
   std::string take();
 
  private:
+  void write(const Record& record);
+  void add_stride(std::int64_t stride);
   Record now(sim::EventType type) const;
   std::uint32_t comm_of(const Record& record);
   std::uint32_t collective(const Record& record);
@@ -43,6 +48,7 @@ class LineMaker {
   const SharedRank& shared_;
   std::int64_t origin_;
   std::uint32_t next_n_ = 0;
+  DetailSampler sampler_;
   sim::Trace pools_;
   std::string lines_;
 };

@@ -132,6 +132,7 @@ struct LiveClient::Impl {
     hello.agent = "ringside";
     hello.have_events = seen;
     hello.hub = hub;
+    hello.accept_zstd = true;
     return hello;
   }
 };

@@ -86,6 +86,7 @@ std::string hello_json(const ClientHello& hello) {
   if (hello.role == ClientRole::Rank) json.field("rank", hello.rank).field("world_size", hello.world_size);
   json.field("have_events", hello.have_events);
   if (!hello.hub.empty()) json.field("hub", hello.hub);
+  if (hello.accept_zstd) json.field("accept", "zstd");
   json.end_object();
   return out;
 }
@@ -112,6 +113,8 @@ sim::Result<ClientHello> parse_hello(std::string_view text) {
   read(*json, "agent", hello.agent);
   read(*json, "have_events", hello.have_events);
   read(*json, "hub", hello.hub);
+  std::string accept;
+  hello.accept_zstd = read(*json, "accept", accept) && accept == "zstd";
   return hello;
 }
 

@@ -4,7 +4,9 @@
 // Transport: WebSocket at /ws. The first message of a client is one Hello as JSON; the hub answers with a
 // Welcome (whose `header` is the trace header, docs/trace-format.md) or a Reject and closes. After that a
 // rank sends lines of events (one JSON object a line, several lines a message), a viewer receives them, a
-// controller may send commands. Fields may be added within a version, never changed.
+// controller may send commands. A viewer whose hello says "accept":"zstd" receives them in binary messages
+// instead: one or several zstd frames (RFC 8878), each with its size, one after another. Fields may be added
+// within a version, never changed.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +33,7 @@ struct ClientHello {
   std::int64_t have_events =
       0;  // viewers that reconnect: events they have seen; ranks that reconnect: their next n
   std::string hub;  // viewers that reconnect: the hub that counted have_events; another one starts over
+  bool accept_zstd = false;  // viewers: lines may come in zstd frames
 };
 
 /// Why a client was refused. The word goes over the wire, the text is shown to a person.

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backend/files.hpp"
@@ -19,21 +20,46 @@ sim::Error system_error(std::string what, const std::string& path) {
   return {.what = std::move(what) + ": " + std::strerror(errno), .file = path};
 }
 
-/// One frame of ours. Each holds its size: flush() compresses in one go.
-bool unpack(std::string_view frame, std::string& text) {
-  constexpr unsigned long long kMaxFrame = 1ull << 30;
+/// The size of what one frame of ours holds; nothing when it is no such frame or holds more than `max`.
+std::optional<std::size_t> size_in(std::string_view frame, unsigned long long max) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (size > kMaxFrame) return false;  // also when it is unknown or an error
-  text.resize(size);
-  return ZSTD_decompress(text.data(), text.size(), frame.data(), frame.size()) == size;
+  if (size > max) return std::nullopt;  // also when it is unknown or an error
+  return static_cast<std::size_t>(size);
 }
+
+constexpr std::size_t kMaxFrame = std::size_t{1} << 30;
 
 }  // namespace
 
+std::string pack_frame(std::string_view lines) {
+  constexpr int kLevel = 3;
+  std::string packed(ZSTD_compressBound(lines.size()), '\0');
+  const std::size_t size = ZSTD_compress(packed.data(), packed.size(), lines.data(), lines.size(), kLevel);
+  RINGSIDE_CHECK_EQ(ZSTD_isError(size), 0u);
+  packed.resize(size);
+  packed.shrink_to_fit();  // the bound is as large as the lines
+  return packed;
+}
+
+bool unpack_frames(std::string_view frames, std::size_t max_bytes, std::string& lines) {
+  while (!frames.empty()) {
+    const std::size_t packed = ZSTD_findFrameCompressedSize(frames.data(), frames.size());
+    if (ZSTD_isError(packed)) return false;
+    const std::size_t before = lines.size();
+    const auto size = size_in(frames, max_bytes > before ? max_bytes - before : 0);
+    if (!size) return false;
+    lines.resize(before + *size);
+    if (ZSTD_decompress(lines.data() + before, *size, frames.data(), packed) != *size) {
+      lines.resize(before);
+      return false;
+    }
+    frames.remove_prefix(packed);
+  }
+  return true;
+}
+
 RecordingWriter::~RecordingWriter() {
-  if (fd_ < 0) return;
-  (void)flush();
-  ::close(fd_);
+  if (fd_ >= 0) ::close(fd_);
 }
 
 sim::Status RecordingWriter::open(const std::string& path, std::string_view header_line) {
@@ -44,9 +70,7 @@ sim::Status RecordingWriter::open(const std::string& path, std::string_view head
     return error;
   }
   path_ = path;
-  buffer_ = header_line;
-  buffer_ += '\n';
-  return flush();
+  return write(pack_frame(std::string(header_line) + '\n'));
 }
 
 sim::Status RecordingWriter::go_on(const std::string& path, std::string_view header_line,
@@ -60,7 +84,8 @@ sim::Status RecordingWriter::go_on(const std::string& path, std::string_view hea
   while (whole < bytes->size()) {
     const std::string_view rest = std::string_view(*bytes).substr(whole);
     const std::size_t packed = ZSTD_findFrameCompressedSize(rest.data(), rest.size());
-    if (ZSTD_isError(packed) || !unpack(rest.substr(0, packed), text)) break;
+    text.clear();
+    if (ZSTD_isError(packed) || !unpack_frames(rest.substr(0, packed), kMaxFrame, text)) break;
     std::string_view found = text;
     if (whole == 0) {
       if (!found.starts_with(header_line) || found.size() <= header_line.size())
@@ -78,18 +103,10 @@ sim::Status RecordingWriter::go_on(const std::string& path, std::string_view hea
   return sim::ok();
 }
 
-void RecordingWriter::append(std::string_view lines) {
-  if (fd_ >= 0 && !failed_) buffer_ += lines;
-}
-
-sim::Status RecordingWriter::flush() {
-  if (buffer_.empty() || fd_ < 0 || failed_) return sim::ok();
-  std::vector<char> packed(ZSTD_compressBound(buffer_.size()));
-  const std::size_t size = ZSTD_compress(packed.data(), packed.size(), buffer_.data(), buffer_.size(), 3);
-  RINGSIDE_CHECK_EQ(ZSTD_isError(size), 0u);
-  buffer_.clear();
-  for (std::size_t done = 0; done < size;) {
-    const ssize_t wrote = ::write(fd_, packed.data() + done, size - done);
+sim::Status RecordingWriter::write(std::string_view frame) {
+  if (fd_ < 0 || failed_) return sim::ok();
+  for (std::size_t done = 0; done < frame.size();) {
+    const ssize_t wrote = ::write(fd_, frame.data() + done, frame.size() - done);
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) {
       failed_ = true;

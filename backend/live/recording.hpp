@@ -11,6 +11,12 @@
 
 namespace ringside::backend {
 
+/// Whole lines as one zstd frame that holds its size: what a recording is made of, and what viewers get.
+std::string pack_frame(std::string_view lines);
+/// The lines of frames that stand one after another, appended to `lines`. False when `frames` is not that, or
+/// would be more than `max_bytes`; then what was whole before is there.
+bool unpack_frames(std::string_view frames, std::size_t max_bytes, std::string& lines);
+
 class RecordingWriter {
  public:
   RecordingWriter() = default;
@@ -25,18 +31,14 @@ class RecordingWriter {
   /// header: it is another run's. What is not there is created.
   sim::Status go_on(const std::string& path, std::string_view header_line,
                     const std::function<void(std::string_view)>& lines);
-  /// Buffers whole lines, each with its line feed.
-  void append(std::string_view lines);
-  /// Writes what is buffered as one zstd frame. Gives an error once (disk full …), then drops and counts.
-  sim::Status flush();
+  /// Writes one frame of pack_frame(). Gives an error once (disk full …), then drops.
+  sim::Status write(std::string_view frame);
   bool is_open() const { return fd_ >= 0; }
-  std::size_t buffered() const { return buffer_.size(); }
 
  private:
   int fd_ = -1;
   bool failed_ = false;
   std::string path_;
-  std::string buffer_;
 };
 
 /// Reads a recording, also one that was cut off at any byte: what was whole is there. Errors: unreadable, not

@@ -124,6 +124,7 @@ int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
       welcomes_seen = now_welcomed;
     }
     pump();
+    lines.tick();
     if (device)
       for (const DeviceReading& reading : device->take()) lines.add_device(reading);
     const std::uint64_t beats = shared.beats.load(std::memory_order_relaxed);

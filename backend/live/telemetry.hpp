@@ -20,7 +20,7 @@
 namespace ringside::backend {
 
 /// Where a text comes from. A Record carries it in TextPayload::channel, where a trace has a string index.
-enum class TextFrom : std::uint32_t { Stderr, Mpi, Nccl, Compare, Nvml };
+enum class TextFrom : std::uint32_t { Stderr, Mpi, Nccl, Compare, Nvml, Telemetry };
 
 /// One event with what its pools would hold, by value.
 struct Record {

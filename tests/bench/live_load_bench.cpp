@@ -62,6 +62,7 @@ class Crowd {
     backend::ClientHello hello;
     hello.token = hub.token;
     hello.role = backend::ClientRole::Controller;
+    hello.accept_zstd = true;  // as the window does
     const std::string text = backend::hello_json(hello);
     std::string frame = "\x81";
     frame += static_cast<char>(0x80 | 126);

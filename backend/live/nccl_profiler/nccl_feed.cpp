@@ -116,6 +116,7 @@ class Feed {
       }
       if (const std::uint64_t dropped = queue->take_dropped()) lines_->add_dropped(dropped);
     }
+    lines_->tick();
   }
   /// While the connection is full nothing more is read: what is too much is dropped in the queues, where it
   /// is counted, network steps before collectives.
