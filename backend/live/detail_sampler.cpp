@@ -34,8 +34,9 @@ bool same_comm(const Record& a, const Record& b) {
 
 }  // namespace
 
-void DetailSampler::set_world_size(int world_size) {
-  per_second_ = std::clamp(kPerSecondOfJob / std::max(1, world_size), kLeast, kMost);
+void DetailSampler::set_budget(std::int64_t per_second, int world_size) {
+  per_second_ = static_cast<double>(per_second) / std::max(1, world_size);
+  left_ = per_second_ * kStoreSeconds;
 }
 
 bool DetailSampler::look(const Record& record) {
@@ -71,7 +72,8 @@ void DetailSampler::end_call(const Record& record) {
 /// The smallest power of two with which no more is told than may be. In full as long as the store lasts; once
 /// it is empty, only when the rate itself allows it.
 void DetailSampler::choose(std::int64_t t) {
-  left_ = std::min(kAtOnce, left_ + per_second_ * static_cast<double>(t - last_ns_) / 1e9);
+  if (per_second_ <= 0) return;
+  left_ = std::min(kStoreSeconds * per_second_, left_ + per_second_ * static_cast<double>(t - last_ns_) / 1e9);
   last_ns_ = t;
   if (stride_ == 1 && left_ > 0) {
     window_ns_ = t;

@@ -26,13 +26,14 @@ namespace ringside::backend {
 
 class DetailSampler {
  public:
-  /// What a job may tell of ring steps in a second, all ranks together, and what each rank may tell at once.
-  static constexpr double kPerSecondOfJob = 16'000, kLeast = 250, kMost = 4'000;
-  static constexpr double kAtOnce = 20'000;
+  /// What a job may tell of ring steps in a second, all ranks together.
+  static constexpr std::int64_t kPerSecond = 16'000;
+  /// So many seconds' worth may be told at once.
+  static constexpr double kStoreSeconds = 5;
   static constexpr std::int64_t kHoldNs = 200'000'000;  // a call that takes longer is told
 
-  /// `world_size` ranks share what a job may tell.
-  void set_world_size(int world_size);
+  /// `world_size` ranks share `per_second`; 0 = everything is told.
+  void set_budget(std::int64_t per_second, int world_size);
   /// True: tell the record now. Otherwise it is held back.
   bool look(const Record& record);
   /// Held records that are to be told now, in their order: of calls that have not ended by `now_ns` (on the
@@ -50,8 +51,8 @@ class DetailSampler {
   void end_call(const Record& record);
   void choose(std::int64_t t);
 
-  double per_second_ = kMost;
-  double left_ = kAtOnce;
+  double per_second_ = 0;  // of this rank; 0 = no limit
+  double left_ = 0;
   std::int64_t last_ns_ = 0;       // when `left_` was right
   std::int64_t window_ns_ = 0;     // when counting began
   std::int64_t counted_ = 0;       // ring steps since, told or not

@@ -79,6 +79,7 @@ std::vector<std::string> mpirun_arguments(const LaunchOptions& o, const std::str
   add({"--mode", o.both ? "both" : o.fused ? "fused" : "stepped", "--device", o.device});
   add({"--pace", o.pace, "--dump-dir", o.dump_folder.empty() ? "." : o.dump_folder});
   if (!o.log_folder.empty()) add({"--log-dir", o.log_folder});
+  if (o.ring_steps_per_second >= 0) add({"--ring-steps-per-second", std::to_string(o.ring_steps_per_second)});
   if (o.guard) add({"--guard"});
   // A stopped worker is ended after every watchdog has had its say.
   if (o.watchdog_ns > 0) add({"--kill-silent", sim::duration_text(o.watchdog_ns + 5'000'000'000)});

@@ -29,6 +29,7 @@ struct LaunchOptions {
   std::int64_t watchdog_ns = 0;                     // 0 = off
   std::string dump_folder;                          // where ranks' dumps go; empty = the current folder
   std::string log_folder;                           // for rank_<R>.log of each rank; empty = none
+  std::int64_t ring_steps_per_second = -1;          // that all ranks together tell; 0 = all, -1 = the usual
 };
 
 struct LaunchNotes {

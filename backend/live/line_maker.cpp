@@ -35,7 +35,7 @@ std::string_view word_of(std::uint32_t from) {
 
 void LineMaker::add(const Record& record) {
   if (record.event.type == EventType::CommInit)
-    sampler_.set_world_size(record.world_size > 0 ? record.world_size : shared_.world_size.load());
+    sampler_.set_budget(ring_steps_per_second_, shared_.world_size.load());
   const bool tell = sampler_.look(record);
   if (sampler_.holds())
     for (const Record& held : sampler_.due(record.event.t)) write(held);

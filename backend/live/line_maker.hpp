@@ -17,7 +17,10 @@ namespace ringside::backend {
 /// Pools are thrown away with every batch; only `n` lives on.
 class LineMaker {
  public:
-  LineMaker(const SharedRank& shared, std::int64_t origin) : shared_(shared), origin_(origin) {}
+  /// `ring_steps_per_second`: what the whole job may tell, 0 = everything.
+  LineMaker(const SharedRank& shared, std::int64_t origin,
+            std::int64_t ring_steps_per_second = DetailSampler::kPerSecond)
+      : shared_(shared), origin_(origin), ring_steps_per_second_(ring_steps_per_second) {}
 
   /// Ring steps may be held back, or left out when there are too many (detail_sampler.hpp).
   void add(const Record& record);
@@ -47,6 +50,7 @@ class LineMaker {
 
   const SharedRank& shared_;
   std::int64_t origin_;
+  std::int64_t ring_steps_per_second_;
   std::uint32_t next_n_ = 0;
   DetailSampler sampler_;
   sim::Trace pools_;

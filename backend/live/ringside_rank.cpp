@@ -19,6 +19,7 @@ using namespace ringside;
 
 struct Arguments {
   backend::WorkerOptions worker;
+  std::int64_t ring_steps = backend::DetailSampler::kPerSecond;
   std::string hub, mode = "stepped", device = "auto", pace = "0ns", silent = "0ns", log_folder;
   bool list_devices = false;
   std::vector<std::int64_t> measure;  // from, to
@@ -70,6 +71,7 @@ int run(Arguments& arguments, int argc, char** argv) {
   arguments.worker.step_ns = *pace;
   supervisor.silent_limit_ns = *silent;
   supervisor.log_folder = arguments.log_folder;
+  supervisor.ring_steps_per_second = arguments.ring_steps;
   arguments.worker.mode = arguments.mode == "fused"  ? backend::CollectiveMode::Fused
                           : arguments.mode == "both" ? backend::CollectiveMode::Both
                                                      : backend::CollectiveMode::Stepped;
@@ -119,6 +121,9 @@ int main(int argc, char** argv) {
   app.add_flag("--guard", arguments.worker.guard, "compare every call before it runs");
   app.add_option("--dump-dir", arguments.worker.dump_folder, "where the watchdog writes nccl_trace_rank_<R>");
   app.add_option("--log-dir", arguments.log_folder, "what this rank prints goes to rank_<R>.log there");
+  app.add_option("--ring-steps-per-second", arguments.ring_steps,
+                 "what all ranks together tell of ring steps; 0 = all of them")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--origin", arguments.worker.origin_unix_ns, "start of the job, ns since 1970");
   app.add_option("--pace", arguments.pace, "least time of a training step, for example 500ms");
   app.add_option("--kill-silent", arguments.silent, "end a worker that is stopped for longer than this");

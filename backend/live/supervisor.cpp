@@ -49,7 +49,7 @@ constexpr auto kStartLimit = 60s;
 }  // namespace
 
 int supervise(SharedRank& shared, int pid, const SupervisorOptions& options) {
-  LineMaker lines(shared, options.origin_unix_ns);
+  LineMaker lines(shared, options.origin_unix_ns, options.ring_steps_per_second);
   RankLog log(shared, pid, options.log_folder, options.origin_unix_ns);
   std::atomic<int> welcomes{0};  // outlives the connection, whose thread counts
   std::unique_ptr<HubConnection> hub;

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "backend/live/detail_sampler.hpp"
 #include "backend/live/hub_connection.hpp"
 #include "backend/live/telemetry.hpp"
 
@@ -16,6 +17,7 @@ struct SupervisorOptions {
   std::int64_t origin_unix_ns = 0;
   std::int64_t silent_limit_ns = 0;  // a worker that is stopped for longer is killed; 0 = never
   std::string log_folder;            // for rank_<R>.log; empty = none
+  std::int64_t ring_steps_per_second = DetailSampler::kPerSecond;  // that the job tells; 0 = all
 };
 
 /// Serves until the worker `pid` has ended and everything it said is sent (or two seconds have passed).

@@ -167,6 +167,49 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(fault.substr(0, fault.find(':')));
     });
 
+/// Where ring steps come faster than they may be told they are told of some training steps only, each whole,
+/// nothing counts as lost, and the call that the job hangs in is there in full.
+TEST(Live, AFastJobIsSampledAndItsHangIsNot) {
+  const Folder folder;
+  const std::string recording = folder.path + "/run.rsr";
+  std::ofstream(folder.path + "/job.toml")
+      << "[cluster]\nnodes = 1\ngpus_per_node = 4\n[tensor]\nshape = [64]\nvalues = { random = \"normal\" }\n"
+         "[training]\nsteps = 400\n[collective]\nop = \"sum\"\n"
+         "[stack]\nlibrary = \"mpi\"\nwatchdog = \"4s\"\n"
+         "[[fault]]\nkind = \"hang\"\nrank = 3\nstep = 333\n";
+  const LiveRun run = live("--scenario " + folder.path + "/job.toml --ring-steps-per-second 200 --record " + recording +
+                           " --dump-dir " + folder.path);
+  ASSERT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.json["diagnosis"]["kind"], "hang_rank_missing") << run.json["diagnosis"]["first_cause"]["what"];
+  EXPECT_EQ(run.json["diagnosis"]["culprits"], nlohmann::json::array({3}));
+  const auto trace = backend::read_recording(recording);
+  ASSERT_TRUE(trace) << trace.error().message();
+  std::map<std::int64_t, std::set<std::tuple<int, std::int64_t, std::uint32_t>>> begun;  // by training step
+  std::set<std::int64_t> finished;
+  std::map<int, std::uint32_t> next;
+  bool said = false;
+  for (const sim::Event& e : trace->events()) {
+    if (e.rank() >= 0) {
+      EXPECT_EQ(e.n, next[e.rank()]++) << "a gap would mean that something was lost";
+    }
+    if (e.type == sim::EventType::CollectiveFinished) finished.insert(trace->collective(e.collective.coll).step);
+    said = said || (e.type == sim::EventType::LogLine && e.text.channel != sim::kNone &&
+                    trace->string(e.text.channel) == "telemetry");
+    if (e.type != sim::EventType::RingStepBegin) continue;
+    const sim::CollectiveInfo& call = trace->collective(e.ring.coll);
+    begun[call.step].insert({e.rank(), call.seq, e.ring.step});
+  }
+  EXPECT_TRUE(said);
+  EXPECT_LT(begun.size(), finished.size() - 20) << "of the " << finished.size() << " steps that went through";
+  constexpr std::size_t kWhole = 4 * 6;
+  std::size_t whole = 0;
+  for (const auto& [step, ring_steps] : begun) whole += ring_steps.size() == kWhole ? 1 : 0;
+  EXPECT_GT(whole, 8u);
+  std::set<int> who;
+  for (const auto& [rank, seq, step] : begun[333]) who.insert(rank);
+  EXPECT_GE(who.size(), 3u) << "everybody but the one that was stopped waits inside a call that is told";
+}
+
 /// Integers add up to the same in any order, so both ways must agree; floats may not, and then it is said.
 TEST(Live, BothWaysOnTheSameDataAreCompared) {
   const LiveRun integers = live("-n 3 --steps 2 --both --elements 1000 --dtype int32 --op sum --device cpu");
