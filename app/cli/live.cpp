@@ -358,7 +358,7 @@ void add_live(CLI::App& program, ExitCode& exit) {
   command->add_option("--log-dir", options->launch.log_folder,
                       "Where each rank leaves rank_<R>.log: its steps, errors and end, for `diagnose`");
   command->add_option("--ring-steps-per-second", options->launch.ring_steps_per_second,
-                      "What all ranks together tell of ring steps (16000); faster jobs tell those of every 2nd, 4th "
+                      "What all ranks together tell of ring steps (4000); faster jobs tell those of every 2nd, 4th "
                       "… training step; 0 = all of them")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options->json, "Print one JSON object on stdout and nothing else");

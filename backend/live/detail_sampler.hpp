@@ -27,7 +27,7 @@ namespace ringside::backend {
 class DetailSampler {
  public:
   /// What a job may tell of ring steps in a second, all ranks together.
-  static constexpr std::int64_t kPerSecond = 16'000;
+  static constexpr std::int64_t kPerSecond = 4'000;
   /// So many seconds' worth may be told at once.
   static constexpr double kStoreSeconds = 5;
   static constexpr std::int64_t kHoldNs = 200'000'000;  // a call that takes longer is told
