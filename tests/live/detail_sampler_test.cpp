@@ -13,7 +13,7 @@ namespace ringside::backend {
 namespace {
 
 using T = sim::EventType;
-constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kMs = 1'000'000, kPerSecond = 16'000;
 
 Record record(T type, std::int64_t t, std::int32_t step, std::int64_t seq = 0) {
   Record out;
@@ -31,7 +31,7 @@ struct Rank {
   std::int64_t t = 0;
   int step = 0;
 
-  explicit Rank(int world) { sampler.set_budget(DetailSampler::kPerSecond, world); }
+  explicit Rank(int world) { sampler.set_budget(kPerSecond, world); }
   void take(const Record& r) {
     if (sampler.look(r) && r.event.type == T::RingStepBegin) ++told[r.step];
     for (const Record& held : sampler.due(r.event.t)) ++told[held.step];
