@@ -154,6 +154,21 @@ void draw_controls(const Pen& p, FigureAnswer& answer) {
   draw_legend(p, 24, right);
 }
 
+namespace {
+
+/// The end of the last ring step before t that the trace has, else of the first one.
+std::optional<std::int64_t> nearest_told(const sim::Trace& trace, std::int64_t t) {
+  std::optional<std::int64_t> before, first;
+  for (const sim::Event& e : trace.events()) {
+    if (e.type != sim::EventType::RingStepEnd) continue;
+    if (!first) first = e.t;
+    if (e.t < t && (!before || e.t > *before)) before = e.t;
+  }
+  return before ? before : first;
+}
+
+}  // namespace
+
 void draw_message(const Pen& p) {
   const Vec2 m{p.layout.size.x / 2, p.layout.size.y / 2};
   const bool hidden = p.ring.kind == ViewKind::Hidden || p.ring.kind == ViewKind::Untold;
@@ -169,8 +184,13 @@ void draw_message(const Pen& p) {
     const std::string& why =
         tr(p.ring.kind == ViewKind::Hidden ? "allreduce.hidden_why" : "allreduce.untold_why");
     const float w = std::min(p.layout.size.x - 160, p.c.width(why, 16) + 4);
-    parts::paragraph(p.c, {m.x - w / 2, y + 10}, w, why, {.size = 16, .color = p.t.t2});
+    y = parts::paragraph(p.c, {m.x - w / 2, y + 10}, w, why, {.size = 16, .color = p.t.t2});
   }
+  if (p.ring.kind != ViewKind::Untold) return;
+  const std::string& label = tr("allreduce.untold_go");
+  const float w = p.c.width(label, 15, Face::Bold) + 64;
+  if (!p.view.ui.button("allreduce.told", {m.x - w / 2, y + 14, w, 38}, label)) return;
+  if (const auto t = nearest_told(p.view.ctx.trace, p.view.ctx.frame.t)) p.view.emit(action::SeekTo{*t});
 }
 
 }  // namespace ringside::app::figure

@@ -22,7 +22,6 @@ namespace {
 struct RankNumbers {
   std::uint32_t shown = kNone;                    // the latest "input" that no call has taken yet
   std::map<std::uint32_t, std::uint32_t> inputs;  // open calls: collective, sample of its input
-  std::uint32_t next_n = 0;
   std::uint32_t prepared = kNone;  // of the call under way
   std::uint32_t coll = kNone;
   std::map<std::uint32_t, std::uint32_t> held;  // chunk of coll: the sample of what it holds since it came
@@ -45,7 +44,7 @@ class Checker {
       if (!c_.seen(e)) break;
       if (e.rank() < 0 || e.rank() >= c_.survey.world()) continue;
       RankNumbers& rank = ranks_[static_cast<std::size_t>(e.rank())];
-      if (e.n != rank.next_n++) return std::nullopt;  // an event was lost: what a rank holds is not known
+      if (c_.trace.lost_before(i) > 0) return std::nullopt;  // an event was lost: what a rank holds is not known
       if (e.type == EventType::TensorValues) on_tensor(rank, e);
       if (e.type == EventType::CollectiveEnqueued)
         rank.inputs[e.collective.coll] = std::exchange(rank.shown, kNone);

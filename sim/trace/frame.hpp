@@ -57,7 +57,6 @@ struct RankFrame {
   std::uint32_t last_finished = kNone;
   std::uint32_t tensor_event = kNone;  // last "input" or "prepared" tensor event
   std::uint32_t result_event = kNone;  // "result" tensor event of the collective on stage
-  std::uint32_t next_n = 0;            // expected n of its next event
   bool heartbeats = false;             // it has sent one, so silence means something
   std::uint32_t hello = kNone;
   std::uint32_t last_error = kNone;  // event index

@@ -228,14 +228,12 @@ void FrameSource::apply(Frame& frame, std::uint32_t index) const {
     if (e.type == EventType::PhaseBegin) frame.step = e.phase.step;
     return;
   }
-  if (e.n > rank->next_n) frame.missing_events += e.n - rank->next_n;
-  rank->next_n = std::max(rank->next_n, e.n + 1);
+  frame.missing_events += trace_.lost_before(index);
   rank->last_heard = e.t;
   switch (e.type) {
     case EventType::Hello:
       if (is_over(*rank)) {  // a new process in its place: the job was restarted
         RankFrame fresh;
-        fresh.next_n = rank->next_n;
         fresh.last_heard = e.t;
         *rank = fresh;
       }

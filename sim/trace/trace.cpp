@@ -30,6 +30,7 @@ void Trace::append(const Event& event) {
   events_.push_back(event);
   end_time_ = std::max(end_time_, event.t);
   std::uint32_t& next = next_n(event.source());
+  if (event.n != next) note_gap(event, index, next);
   next = std::max(next, event.n + 1);
 
   // A trace that is being sorted as a whole later needs no place now: a hostile order stays cheap.
@@ -39,6 +40,30 @@ void Trace::append(const Event& event) {
   while (at > floor && key(order_[at - 1]) > key(index)) --at;
   if (at == floor && floor > 0) order_sorted_ = false;
   order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(at), index);
+}
+
+void Trace::note_gap(const Event& event, std::uint32_t index, std::uint32_t next) {
+  if (event.n > next) {
+    gaps_[event.source()][event.n - 1] = {next, index};
+    lost_[index] = event.n - next;
+    return;
+  }
+  const auto source = gaps_.find(event.source());
+  if (source == gaps_.end()) return;
+  const auto found = source->second.lower_bound(event.n);  // the first that ends here or later
+  if (found == source->second.end() || found->second.first > event.n) return;  // it was here before
+  const std::uint32_t last = found->first;
+  const Gap gap = found->second;
+  source->second.erase(found);
+  lost_.erase(gap.event);
+  if (event.n > gap.first) {
+    source->second[event.n - 1] = {gap.first, index};
+    lost_[index] = event.n - gap.first;
+  }
+  if (event.n < last) {
+    source->second[last] = {event.n + 1, gap.event};
+    lost_[gap.event] = last - event.n;
+  }
 }
 
 void Trace::emit(Event event) {

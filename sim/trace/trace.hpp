@@ -77,6 +77,13 @@ class Trace {
   void append(const Event& event);
   /// Appends with the source's next n (producers).
   void emit(Event event);
+  /// How many events of the same source are missing right before event `index`, in the order of `n`; events that
+  /// come late fill their gap.
+  std::uint32_t lost_before(std::uint32_t index) const {
+    if (lost_.empty()) return 0;
+    const auto found = lost_.find(index);
+    return found == lost_.end() ? 0 : found->second;
+  }
   /// Room for so many events: a producer that knows about how many come saves copies and memory.
   void reserve(std::size_t events);
 
@@ -115,6 +122,13 @@ class Trace {
   std::uint32_t& next_n(Source source);
   std::array<std::vector<std::uint32_t>, 5> next_n_;
   std::map<Source, std::uint32_t> far_next_n_;
+  /// Missing numbers `first` … the key, and the event after them.
+  struct Gap {
+    std::uint32_t first = 0, event = kNone;
+  };
+  void note_gap(const Event& event, std::uint32_t index, std::uint32_t next);
+  std::map<Source, std::map<std::uint32_t, Gap>> gaps_;
+  std::map<std::uint32_t, std::uint32_t> lost_;  // event -> how many are missing before it
   std::vector<std::string> strings_;
   std::map<std::string, std::uint32_t, std::less<>> string_ids_;
   std::vector<Sample> samples_;
