@@ -84,7 +84,8 @@ bool Reasoner::by_mismatch(bool unfinished) {
       alternative(mismatch->kind, {rank},
                   "possible: with as many ranks on each side, the dumps cannot tell which one is wrong");
     }
-  if (mismatch->kind == DiagnosisKind::ShapeMismatch && !mismatch->odd.empty())
+  if ((mismatch->kind == DiagnosisKind::ShapeMismatch || mismatch->how == kLaterInLoop) &&
+      !mismatch->odd.empty())
     alternative(
         DiagnosisKind::SequenceMismatch, mismatch->odd,
         "possible if the call was made once more or left out there; the calls that follow do not show it");

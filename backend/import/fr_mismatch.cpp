@@ -231,7 +231,37 @@ class Finder {
     } else if (agrees(s + 1, s)) {
       out.kind = DiagnosisKind::SequenceMismatch;
       out.how = "made one call more";
+    } else if (out.kind == DiagnosisKind::ShapeMismatch && is_later_in_loop(at, most, odd, s)) {
+      out.kind = DiagnosisKind::CollectiveOrder;
+      out.how = kLaterInLoop;
     }
+  }
+
+  /// Training repeats its calls. If everybody's calls up to here have a period, and the odd rank's call is
+  /// one that the period has for a later place and not for this one, then its size is right and its place is
+  /// wrong.
+  template <class At>
+  static bool is_later_in_loop(const At& at, const FrCallIndex& most, const FrCallIndex& odd,
+                               std::int64_t s) {
+    constexpr std::int64_t kLongest = 512;
+    std::vector<Signature> history;  // of the majority: call s, s - 1, …
+    for (std::int64_t seq = s; seq > s - 2 * kLongest; --seq) {
+      const auto call = at(most, seq);
+      if (!call) break;
+      history.push_back(*call);
+    }
+    const auto wrong = at(odd, s);
+    for (std::size_t period = 2; 2 * period <= history.size(); ++period) {
+      bool repeats = true;
+      for (std::size_t i = 0; repeats && i + period < history.size() && i < 2 * period; ++i)
+        repeats = history[i] == history[i + period];
+      if (!repeats) continue;
+      // history[period - k] is the call k places later
+      for (std::size_t k = 1; k < period; ++k)
+        if (history[period - k] == *wrong) return true;
+      return false;
+    }
+    return false;
   }
 
   const FlightRecorder& recorder_;

@@ -13,6 +13,9 @@
 
 namespace ringside::backend {
 
+/// FrMismatch::how when only the place of a call is wrong, as far as the calls before show.
+inline constexpr const char* kLaterInLoop = "made a call that the others make later in the same loop";
+
 /// One (group, seq) at which the members' calls differ.
 struct FrMismatch {
   std::uint32_t group = 0;
@@ -22,8 +25,9 @@ struct FrMismatch {
   std::vector<int> odd;             // the minority, ascending; empty when there is no majority
   std::vector<int> candidates;      // all ranks that differ when `odd` is empty
   std::vector<std::pair<std::string, std::vector<int>>>
-      sides;        // call as text, ranks that made it; largest first
-  std::string how;  // "skipped one call", "made one call more", "made two calls in the other order", or empty
+      sides;  // call as text, ranks that made it; largest first
+  std::string
+      how;  // "skipped one call", "made one call more", "made two calls in the other order", … or empty
   bool unfinished = false;      // somebody still waits in it
   bool counts_differ = false;   // the element counts or widths differ, so that transfers do not pair up
   bool first_rank_odd = false;  // the lowest rank is in the minority: torchfrtrace blames all the others

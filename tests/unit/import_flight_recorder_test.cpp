@@ -295,6 +295,32 @@ TEST(FrDiagnosis, OrderInsideOneGroup) {
   EXPECT_NE(d.first_cause.what.find("two calls in the other order"), std::string::npos) << d.first_cause.what;
 }
 
+/// Gradient buckets of 81 and 24 elements in turn: a rank that begins with the second one has the right sizes
+/// in the wrong places. A size that the loop never has is a wrong size.
+TEST(FrDiagnosis, OrderInALoopIsToldFromAWrongSize) {
+  const auto job_with = [](std::int64_t odd_size, int steps) {
+    FrJob job(3);
+    const auto bucket = [](std::int64_t size, const char* state) {
+      FrCall call;
+      call.shape = {size};
+      call.state = state;
+      return call;
+    };
+    for (int step = 0; step < steps; ++step)
+      job.call({0, 1, 2}, "all_reduce", bucket(81, "completed"))
+          .call({0, 1, 2}, "all_reduce", bucket(24, "completed"));
+    return job.call({0, 1}, "all_reduce", bucket(81, "started"))
+        .call({2}, "all_reduce", bucket(odd_size, "started"));
+  };
+  const Diagnosis order = job_with(24, 4).diagnose();
+  expect(order, DiagnosisKind::CollectiveOrder, {2}, Confidence::Certain);
+  ASSERT_FALSE(order.alternatives.empty());
+  EXPECT_EQ(order.alternatives.front().kind, DiagnosisKind::SequenceMismatch);
+  expect(job_with(25, 4).diagnose(), DiagnosisKind::ShapeMismatch, {2}, Confidence::Certain);
+  // Without a history that repeats nobody can say so.
+  expect(job_with(24, 0).diagnose(), DiagnosisKind::ShapeMismatch, {2}, Confidence::Certain);
+}
+
 TEST(FrDiagnosis, CircleOverTwoGroups) {
   // 0, 1 and 3 call group 5 first, 2 calls group 6 first; both groups hold everybody.
   FrJob job(4);
