@@ -200,6 +200,10 @@ bool dumps_decide(const Reasoning& logs, const sim::Diagnosis& dumps) {
       "victims_only",        "rendezvous",      "straggler"};
   if (logs.rule == "nothing_failed" || logs.rule.empty()) return true;
   if (dumps.kind == sim::DiagnosisKind::None) return false;
+  // A rank that aborted leaves no dump; that is no reason to call it guilty.
+  if (logs.rule == "aborted" &&
+      (dumps.kind == sim::DiagnosisKind::RankCrash || dumps.kind == sim::DiagnosisKind::HangRankMissing))
+    return false;
   const sim::Confidence said = logs.diagnosis.confidence;
   if (said == sim::Confidence::Unknown) return true;
   if (std::find(std::begin(kBelowDumps), std::end(kBelowDumps), logs.rule) == std::end(kBelowDumps))
@@ -312,20 +316,24 @@ sim::Status read_ras_json(const InputFile& file, InputMeter& meter, Facts& facts
   return sim::ok();
 }
 
+void read_source(InputKind kind, LineSource& lines, LogScanner& scanner, InspectorReader& inspector,
+                 Facts& facts) {
+  if (kind == InputKind::RasText)
+    read_ras_text(lines, facts);
+  else if (kind == InputKind::RasEvents)
+    read_ras_events(lines, facts);
+  else if (kind == InputKind::InspectorJsonl)
+    read_inspector(inspector, lines, facts);
+  else
+    read_lines(scanner, lines, facts);
+}
+
 /// A file of lines, whatever they are lines of.
 sim::Status read_text(const InputFile& file, InputMeter& meter, LogScanner& scanner,
                       InspectorReader& inspector, Facts& facts) {
   auto source = open_text(file, &meter);
   if (!source) return source.error();
-  LineSource& lines = **source;
-  if (file.kind == InputKind::RasText)
-    read_ras_text(lines, facts);
-  else if (file.kind == InputKind::RasEvents)
-    read_ras_events(lines, facts);
-  else if (file.kind == InputKind::InspectorJsonl)
-    read_inspector(inspector, lines, facts);
-  else
-    read_lines(scanner, lines, facts);
+  read_source(file.kind, **source, scanner, inspector, facts);
   return sim::ok();
 }
 
@@ -418,8 +426,24 @@ sim::Result<FileExcerpt> read_excerpt(const std::string& path, std::int64_t line
 Incident diagnose_texts(const std::vector<NamedText>& files) {
   Facts facts;
   LogScanner scanner(facts);
-  for (const NamedText& file : files) read_lines(scanner, *text_from_memory(file.name, file.text), facts);
+  InspectorReader inspector;
+  bool inspected = false;
+  for (const NamedText& file : files) {
+    constexpr std::size_t kHead = std::size_t{64} << 10;
+    const InputKind kind = classify(file.text.substr(0, kHead), file.text.size() <= kHead);
+    if (kind == InputKind::RasJson) {
+      const auto report = parse_ras_json(file.text, file.name);
+      if (report)
+        append_facts(*report, file.name, facts);
+      else
+        facts.problems.push_back(report.error());
+      continue;
+    }
+    inspected = inspected || kind == InputKind::InspectorJsonl;
+    read_source(kind, *text_from_memory(file.name, file.text), scanner, inspector, facts);
+  }
   scanner.finish();
+  if (inspected) append_facts(inspector.finish(), facts);
   return conclude(std::move(facts), {});
 }
 

@@ -21,13 +21,19 @@ constexpr MessageForm kForms[] = {
      R"(Worker group (?P<name>\w+)\. .*will restart worker group)"},
     {FactKind::ElasticRestart, Layer::Elastic, Role::Context, "detected membership change",
      "(?i)membership change", "membership change"},
-    // Lightning, torch.multiprocessing, DeepSpeed (its line about exit code 1 only names its last process)
+    // Lightning, torch.multiprocessing. The command in the lines of DeepSpeed and of torch.distributed.launch
+    // (to 1.8) is
+    // always that of the last process that was started, whoever failed: only the code counts.
     {FactKind::ElasticFailed, Layer::Elastic, Role::Root, "Child process with PID",
      R"(\[rank: (?P<rank>\d+)\] Child process with PID (?P<pid>\d+) terminated with code (?P<code>-?\d+))"},
     {FactKind::ElasticFailed, Layer::Elastic, Role::Root, " terminated with signal ",
      R"(process (?P<rank>\d+) terminated with signal (?P<name>SIG\w+))"},
     {FactKind::ElasticFailed, Layer::Elastic, Role::Root, "exits with return code = -",
-     R"(--local_rank=(?P<local_rank>\d+).*exits with return code = (?P<code>-\d+))"},
+     R"(exits with return code = (?P<code>-\d+))"},
+    {FactKind::ElasticFailed, Layer::Elastic, Role::Root, "died with <Signals.",
+     R"(Command '\[.*died with <Signals\.(?P<name>SIG\w+): \d+>)"},
+    {FactKind::ElasticFailed, Layer::Elastic, Role::Victim, "returned non-zero exit status",
+     R"(CalledProcessError: Command '\[.*returned non-zero exit status (?P<code>\d+))"},
     // ---- Slurm
     {FactKind::NodeFailed, Layer::Slurm, Role::Root, "ode failure on ",
      R"([Nn]ode failure on (?P<host>[\w.-]+(?:\[[\d,-]+\])?))"},
@@ -57,6 +63,11 @@ constexpr MessageForm kForms[] = {
      R"((?:node/(?P<host>[\w.-]+).*)?NodeNotReady)", "Kubernetes"},
     {FactKind::SchedOom, Layer::Job, Role::Root, "OOMKilled",
      R"((?:[Pp]od[/ :"]+(?P<host>[\w.-]+\w).*)?OOMKilled)", "Kubernetes"},
+    {FactKind::RankNote, Layer::Job, Role::Context, "Name:  ", R"(^Name:\s+(?P<host>[\w.-]+)\s*$)",
+     "described pod"},  // kubectl describe: what follows is about this pod
+    {FactKind::SchedOom, Layer::Job, Role::Root, "TERM_MEMLIMIT", "TERM_MEMLIMIT: job killed", "LSF"},
+    {FactKind::TimeLimit, Layer::Job, Role::Root, "TERM_RUNLIMIT", "TERM_RUNLIMIT: job killed", "time limit"},
+    {FactKind::TimeLimit, Layer::Job, Role::Root, "TERM_PREEMPT", "TERM_PREEMPT: job killed", "preemption"},
     {FactKind::TaskEnded, Layer::Slurm, Role::Victim, "srun: error: ",
      R"(srun: error: (?P<host>[\w.-]+): tasks? (?P<named>[\d,\- ]+): (?P<name>Exited with exit code (?P<code>\d+)|.*))"},
     {FactKind::TimeLimit, Layer::Slurm, Role::Root, "DUE TO TIME LIMIT", "DUE TO TIME LIMIT", "time limit"},
@@ -67,6 +78,8 @@ constexpr MessageForm kForms[] = {
     // ---- Open MPI 4 and 5 (PRRTE)
     {FactKind::MpiSignal, Layer::Mpi, Role::Root, "noticed that process rank",
      R"(noticed that process rank (?P<rank>\d+) with PID (?P<pid>\d+) on node (?P<host>[\w.-]+) exited on(?: signal (?P<code>\d+))?)"},
+    {FactKind::MpiSignal, Layer::Mpi, Role::Context, "signal ",
+     R"(^signal (?P<code>\d+)(?: \([\w ]+\))?\.?\s*$)", "code"},  // PRRTE breaks the line before it
     {FactKind::MpiExit, Layer::Mpi, Role::Root, "Process name: [",
      R"(Process name: \[(?:\[\d+,\d+\],|[^\]]*@\d+,)(?P<rank>\d+)\])"},
     {FactKind::MpiExit, Layer::Mpi, Role::Context, "Exit code: ", R"(^\s*Exit code:\s+(?P<code>-?\d+))",

@@ -57,6 +57,8 @@ constexpr MessageForm kForms[] = {
      R"(Cuda failure (?:\d+ )?'(?P<name>[^']+)')"},
     {FactKind::NcclTruncated, Layer::Nccl, Role::Victim, "Message truncated : received",
      R"(Message truncated : received (?P<value>\d+) bytes instead of (?P<limit>\d+))"},
+    {FactKind::NcclTruncated, Layer::Nccl, Role::Victim, "essage truncated : receiving",
+     R"((?:peer (?P<peer>[^<\s]+)<\d+> )?[Mm]essage truncated : receiving (?P<value>\d+) bytes instead of (?P<limit>\d+))"},
     {FactKind::NcclWarn, Layer::Nccl, Role::Root, "version mismatch", R"((?i)(?P<name>.*version mismatch.*))",
      "versions differ"},
     {FactKind::NcclWarn, Layer::Nccl, Role::Root, "Mismatched NCCL version",

@@ -163,6 +163,8 @@ bool peel_bracket(Cursor& c) {
       if (rank >= 0) {
         c.out.rank = static_cast<int>(rank);
         c.take_exactly(close + 1 + end + 1);
+        if (starts(c.rest, " ["))
+          c.take_exactly(1);  // another prefix follows; other blanks belong to the text
         return true;
       }
     }
@@ -465,9 +467,10 @@ int leading_rank(std::string_view text, std::string_view& after) {
       const std::size_t digits_at = at;
       const std::int64_t rank = number(word, at, 7);
       if (rank >= 0 && digits_at - letters <= 2) {
+        const bool is_pid = word.substr(at, 9) == " of rank ";  // "process 27715 of rank 1"
         const bool ends = at >= word.size() || word[at] == ':' || word[at] == ' ' || word[at] == ']' ||
                           word[at] == ',' || word[at] == '/' || word[at] == '|' || word[at] == ')';
-        if (ends) {
+        if (ends && !is_pid) {
           after = word.substr(at);
           return static_cast<int>(rank);
         }

@@ -62,6 +62,9 @@ std::set<int> victim_ranks(const Case& c);
 /// The job made further steps after the event, by stamps of the same file: it cannot be what ended them. With
 /// `rank` below 0: of any rank.
 bool steps_go_on(const Case& c, const Fact& fact, int rank);
+/// The first report of a message that did not fit its receive buffer (Gloo, NCCL, MPI); null if there is
+/// none.
+const Fact* size_report(const Case& c);
 /// The author of an error was still there afterwards: it made further steps, or waited in a call together
 /// with the others. Who caught an exception, or found memory for a smaller batch, did not end the job by it.
 bool went_on(const Case& c, const Fact& fact);

@@ -336,30 +336,48 @@ std::optional<Finding> gloo_size(const Case& c) {
   return finding;
 }
 
-/// MPI's own error class. The reporter is the receiver and innocent; the sender of the wrong count is not
-/// named.
+const Fact* size_report(const Case& c) {
+  for (const FactKind kind : {FactKind::GlooSize, FactKind::NcclTruncated})
+    if (c.has(kind)) return c.of(kind).front();
+  for (const Fact* fact : c.of(FactKind::MpiError))
+    if (fact->name.find("TRUNCATE") != std::string::npos || fact->name.find("runcated") != std::string::npos)
+      return fact;
+  return nullptr;
+}
+
+/// MPI's and NCCL's own report of a message that is too long. The reporter is the receiver and innocent; the
+/// sender of the wrong count is not named.
 std::optional<Finding> mpi_error(const Case& c) {
-  const auto& facts = c.of(FactKind::MpiError);
-  if (facts.empty()) return std::nullopt;
+  const Fact* truncated = size_report(c);
+  if (truncated == nullptr && !c.has(FactKind::MpiError)) return std::nullopt;
   Finding finding;
   finding.rule = "mpi_error";
-  finding.evidence = facts;
   finding.confidence = Confidence::Unknown;
-  const Fact* truncated = nullptr;
-  for (const Fact* fact : facts)
-    if (fact->name.find("TRUNCATE") != std::string::npos || fact->name.find("runcated") != std::string::npos)
-      truncated = fact;
-  if (truncated != nullptr) {
-    finding.kind = DiagnosisKind::ShapeMismatch;
-    finding.what = "a message was longer than the receiver expected (" +
-                   (truncated->op.empty() ? std::string("MPI_ERR_TRUNCATE") : truncated->op) + ")";
-    finding.why =
-        "The rank that reports is the receiver, and so the victim; the rank with the wrong count is not "
-        "named.";
-  } else {
+  finding.evidence = c.of(FactKind::MpiError);
+  const auto& nccl = c.of(FactKind::NcclTruncated);
+  finding.evidence.insert(finding.evidence.end(), nccl.begin(), nccl.end());
+  if (truncated == nullptr) {
     finding.kind = DiagnosisKind::Unknown;
-    finding.what = "MPI reported " + facts.front()->name.substr(0, 100);
+    finding.what = "MPI reported " + finding.evidence.front()->name.substr(0, 100);
     finding.why = "The line does not say which rank caused it.";
+    return finding;
+  }
+  finding.kind = DiagnosisKind::ShapeMismatch;
+  finding.what =
+      "a message was longer than the receiver expected" +
+      (truncated->value > 0 && truncated->limit > 0
+           ? " (" + std::to_string(truncated->value) + " against " + std::to_string(truncated->limit) +
+                 " bytes)"
+           : " (" + (truncated->op.empty() ? std::string("MPI_ERR_TRUNCATE") : truncated->op) + ")");
+  finding.why =
+      "The rank that reports is the receiver, and so the victim; the rank with the wrong count, or with "
+      "another "
+      "call in this place, is not named.";
+  if (const int reporter = c.torch_rank(*truncated); reporter >= 0) {
+    finding.victims.insert(reporter);
+    // Two ranks: the other one sent it, but which of both counts is the wrong one, nobody says.
+    finding.alternatives.push_back(
+        {finding.kind, {reporter}, "received it: innocent unless its own count is the odd one"});
   }
   return finding;
 }

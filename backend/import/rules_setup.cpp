@@ -142,9 +142,15 @@ std::optional<Finding> host_memory(const Case& c) {
       for (const Fact* fact : c.of(kind))
         if (signal_of_exit(fact->code) == 9 || (kind == FactKind::MpiSignal && fact->code == 9))
           if (const int rank = c.rank(*fact); rank >= 0) ranks.insert(rank);
+  hosts.erase("");
+  if (ranks.empty() && hosts.size() == 1) {  // a pod, or a node with one process: who else could it be?
+    std::vector<int> there;
+    for (const int rank : c.who.seen())
+      if (c.who.host_of_rank(rank) == *hosts.begin()) there.push_back(rank);
+    if (there.size() == 1) ranks.insert(there.front());
+  }
   finding.culprits.assign(ranks.begin(), ranks.end());
   for (const std::string& host : c.hosts_of(finding.culprits)) hosts.insert(host);
-  hosts.erase("");
   finding.nodes.assign(hosts.begin(), hosts.end());
   finding.confidence = ranks.empty() && hosts.empty() ? Confidence::Unknown : Confidence::Certain;
   finding.what = "the memory of " +

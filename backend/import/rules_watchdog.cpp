@@ -182,6 +182,47 @@ DiagnosisKind kind_of_absence(const Case& c, const std::vector<int>& ranks, std:
   return DiagnosisKind::HangRankMissing;
 }
 
+/// SIGABRT that the launcher, the shell or the process itself reports of this rank, with no reason beside it.
+const Fact* abort_of(const Case& c, int rank) {
+  constexpr int kAbort = 6;
+  for (const FactKind kind : {FactKind::MpiSignal, FactKind::BadTermination, FactKind::CrashSignal,
+                              FactKind::ProcessEnd, FactKind::ElasticEntry, FactKind::ElasticRoot})
+    for (const Fact* fact : c.of(kind))
+      if ((fact->code == kAbort || fact->code == -kAbort || fact->name == "Aborted") && c.rank(*fact) == rank)
+        return fact;
+  return nullptr;
+}
+
+/// A rank that aborted while the others began to wait was there and ended itself, which is neither silence
+/// nor its own guilt: a library aborts its process over what it receives as well.
+std::optional<Finding> from_abort(const Case& c, const WatchedGroup& group, const std::vector<int>& absent,
+                                  const std::string& what) {
+  Finding finding;
+  for (const int rank : absent) {
+    const Fact* fact = abort_of(c, rank);
+    if (fact == nullptr) return std::nullopt;
+    finding.evidence.push_back(fact);
+  }
+  finding.rule = "aborted";
+  finding.kind = DiagnosisKind::Unknown;
+  show(finding, group);
+  finding.confidence = Confidence::Unknown;
+  finding.what = name_ranks(absent) + " aborted, and the others waited for it in " + what;
+  finding.why =
+      "SIGABRT is what a failed check, a C++ exception or a communication library sends to its own process, "
+      "and "
+      "the text that says why is missing: it may have failed by itself, or over a message that another rank "
+      "sent.";
+  for (const int rank : absent) {
+    const std::vector<int> one = {rank};
+    finding.alternatives.push_back(
+        {DiagnosisKind::RankCrash, one, "if it failed by itself: its last output tells"});
+  }
+  finding.alternatives.push_back(
+      {DiagnosisKind::ShapeMismatch, {}, "if it aborted over a message of the wrong size: then its sender"});
+  return finding;
+}
+
 std::optional<Finding> from_silence(const Case& c, const WatchedGroup& group,
                                     const std::set<int>& waiting_elsewhere) {
   std::vector<int> members = group.members();
@@ -210,6 +251,8 @@ std::optional<Finding> from_silence(const Case& c, const WatchedGroup& group,
   const std::string what = call.op + (seq >= 0 ? " #" + std::to_string(seq) : "") + group_words(group);
   std::vector<int> absent = behind.empty() ? silent : behind;
   if (absent.empty()) return std::nullopt;
+  if (behind.empty())
+    if (auto aborted = from_abort(c, group, absent, what)) return aborted;
   std::vector<int> left;
   for (const int rank : absent)
     if (c.note(FactKind::CleanExit, rank) != nullptr) left.push_back(rank);
@@ -340,6 +383,9 @@ std::optional<Finding> watchdog_groups(const Case& c) {
     if (finding && !undecided) undecided = finding;
   }
   if (undecided) return undecided;
+  // A receiver of a wrong size says more than timeouts all around: gloo_size and mpi_error take it from
+  // there.
+  if (size_report(c) != nullptr) return std::nullopt;
   if (!groups.empty()) {
     Finding finding;
     finding.rule = "watchdog_groups";

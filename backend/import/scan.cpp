@@ -278,6 +278,7 @@ void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
       horovod_all(text, fact);
       return;
     case FactKind::MpiExit:
+    case FactKind::MpiSignal:
     case FactKind::MpiError:
     case FactKind::MpiAbort:
     case FactKind::BadTermination:
@@ -301,7 +302,14 @@ void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
     case FactKind::DdpUnused:
       if (fact.who.rank < 0) fact.who.rank = fact.who.group_rank;
       break;
+    case FactKind::SchedOom:
+      if (fact.who.host.empty() && fact.layer == Layer::Job) fact.who.host = stream.pod;
+      break;
     case FactKind::RankNote:
+      if (fact.name == "described pod") {
+        stream.pod = fact.who.host;
+        return;
+      }
       if (fact.name == "exit noise" && text.find("Exception ignored") != std::string_view::npos)
         stream.ignored = true;
       if (stream.traceback && fact.name != "exit noise") stream.traceback = false;

@@ -327,7 +327,8 @@ void LogScanner::identities(std::string_view text, const Fact& base) {
   rest = piece(text);
   const auto plausible = [](const std::string& word) {  // a guess until who-is-who agrees
     return word == "localhost" ||
-           (word.find_first_of("0123456789") != std::string::npos && word.find("cuda") == std::string::npos);
+           (word.find_first_of("0123456789") != std::string::npos && word.find("cuda") == std::string::npos &&
+            word != "c10d");  // "[c10d]" is a tag of PyTorch
   };
   while (fact.name.empty() && re2::RE2::FindAndConsume(&rest, kHost, &host))
     if (plausible(host)) fact.name = host;

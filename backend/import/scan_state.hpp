@@ -29,6 +29,7 @@ struct LogScanner::Stream {
   int traceback_lines = 0;
   int spawned = -1;         // "-- Process 2 terminated with the following error:" of torch.multiprocessing
   std::string gpu_address;  // "NVRM: The NVIDIA GPU 0000:02:00.0", whose sentence goes on in the next lines
+  std::string pod;          // "Name:  trainer-2" of kubectl describe
   std::int64_t pid_hint = -1;
   int pid_lines = 0;
   // launcher blocks
