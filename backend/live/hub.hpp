@@ -35,7 +35,7 @@ struct HubOptions {
   std::vector<std::string> origins;      // values of Origin that browsers may send; others are refused
   std::size_t max_message_bytes = 1 << 20;
   std::size_t max_connections = 1024;
-  std::size_t backlog_bytes = std::size_t{48} << 20;
+  std::size_t backlog_bytes = std::size_t{48} << 20;  // of zstd frames: several times as much in lines
   std::int64_t max_bytes_per_second = std::int64_t{64} << 20;  // of one rank; above it is read more slowly
   int write_timeout_s = 10;
   std::size_t max_hello_bytes = 64 * 1024;  // the first message, and whatever a viewer sends

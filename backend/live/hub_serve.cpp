@@ -137,6 +137,17 @@ awaitable<void> Hub::State::serve_rank(WebSocketPtr<Stream> ws, ClientHello hell
   if (!error) co_await ws->async_close(websocket::close_code::policy_error, redirect_error(use_awaitable, error));
 }
 
+namespace {
+
+/// For a viewer that does not unpack by itself.
+std::shared_ptr<const std::string> lines_of(const Block& block) {
+  auto lines = std::make_shared<std::string>();
+  RINGSIDE_CHECK(unpack_frames(*block.frame, std::string::npos, *lines));
+  return lines;
+}
+
+}  // namespace
+
 /// How long a viewer waits for the next batch: longer when there are many, whose share of the machine would
 /// otherwise be that of the ranks.
 std::chrono::milliseconds Hub::State::pause_of_viewers() const {
@@ -176,7 +187,7 @@ awaitable<void> Hub::State::send_blocks(WebSocketPtr<Stream> ws, std::int64_t fr
     buffers.clear();
     std::size_t bytes = 0;
     for (const Block* block = backlog.next(from); block != nullptr; block = backlog.next(from)) {
-      batch.push_back(zstd ? block->frame : block->lines);
+      batch.push_back(zstd ? block->frame : lines_of(*block));
       bytes += batch.back()->size();
       buffers.push_back(asio::buffer(*batch.back()));
       from = block->first_event + block->events;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "backend/live/recording.hpp"
 #include "sim/trace/event.hpp"
 
 namespace ringside::backend {
@@ -46,13 +47,12 @@ void Backlog::add(std::string_view line, bool sticky) {
 
 std::string_view Backlog::seal() {
   if (open_.empty()) return {};
-  auto lines = std::make_shared<const std::string>(std::move(open_));
+  auto frame = std::make_shared<const std::string>(pack_frame(open_));
   open_.clear();
-  auto frame = std::make_shared<const std::string>(pack_frame(*lines));
-  bytes_ += lines->size() + frame->size();
-  blocks_.push_back({open_first_, events_ - open_first_, lines, frame});
+  bytes_ += frame->size();
+  blocks_.push_back({open_first_, events_ - open_first_, frame});
   while (blocks_.size() > 1 && bytes_ > max_bytes_) {
-    bytes_ -= blocks_.front().lines->size() + blocks_.front().frame->size();
+    bytes_ -= blocks_.front().frame->size();
     blocks_.pop_front();
   }
   return *blocks_.back().frame;

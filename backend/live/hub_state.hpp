@@ -23,8 +23,7 @@ namespace ringside::backend {
 struct Block {
   std::int64_t first_event = 0;
   std::int64_t events = 0;
-  std::shared_ptr<const std::string> lines;
-  std::shared_ptr<const std::string> frame;  // the same as a zstd frame
+  std::shared_ptr<const std::string> frame;  // its lines, as pack_frame() makes it
 };
 
 class Backlog {
