@@ -54,6 +54,13 @@ std::string own_number(const Column& k, const TransferRecord& r) {
   return own.complete() ? operand_text(own.values[0]) : std::string();
 }
 
+/// "3 + 4 =": what came and what was there, of the first number; nothing where the trace lacks one of them.
+std::string sum_text(const Column& k, const TransferRecord& r, const std::string& travels) {
+  const std::string own = own_number(k, r);
+  if (travels.empty() || own.empty()) return {};
+  return travels + " " + op_sign(k.ring.info.op) + " " + own + " =";
+}
+
 void log_row(Column& k, const TransferRecord& r) {
   Canvas& c = k.c;
   const Theme& t = k.t;
@@ -76,12 +83,12 @@ void log_row(Column& k, const TransferRecord& r) {
   const std::string dots = more ? " ..." : "";
   if (landed && r.reduces) {
     const std::string result = first_number(k.view.ctx.trace, r.after, false) + dots;
-    const std::string left = travels + " " + op_sign(k.ring.info.op) + " " + own_number(k, r) + " =";
+    const std::string left = sum_text(k, r, travels);
     float size = 16;
     while (size > 13 && c.width(result, size, Face::Bold) + c.width(left, size - 1) + 8 > right - from)
       size -= .5f;
     const float w = c.width(result, size, Face::Bold);
-    if (w + c.width(left, std::max(13.0f, size - 1)) + 8 <= right - from) {
+    if (!left.empty() && w + c.width(left, std::max(13.0f, size - 1)) + 8 <= right - from) {
       const float column = std::max(w, 44.0f);
       const bool wide = column + 8 + c.width(left, size - 1) <= right - from;
       c.text({right - (wide ? column : w) - 8, y}, left,
@@ -113,9 +120,9 @@ void log_row(Column& k, const TransferRecord& r) {
                                          time_text(r.start), time_text(r.done), std::to_string(r.bytes)})
           : tr("allreduce.explain.log_open",
                {parts::rank_name(r.src), parts::rank_name(r.dst), chunk, time_text(r.start)});
-  if (landed && r.reduces && r.after != sim::kNone)
-    sentence += " " + travels + " " + op_sign(k.ring.info.op) + " " + own_number(k, r) + " = " +
-                first_number(k.view.ctx.trace, r.after, false) + dots;
+  if (const std::string sum = sum_text(k, r, travels);
+      landed && r.reduces && r.after != sim::kNone && !sum.empty())
+    sentence += " " + sum + " " + first_number(k.view.ctx.trace, r.after, false) + dots;
   k.view.ui.explain({k.x, y - kRow / 2, k.w, kRow}, sentence);
 }
 
