@@ -66,7 +66,7 @@ constexpr MessageForm kForms[] = {
     {FactKind::Aer, Layer::Kernel, Role::Root, "AER: ",
      R"((?:pcieport|nvidia|mlx5_core) (?P<bus>[0-9a-f:.]+): AER: (?:Multiple )?(?P<name>Corrected|Uncorrected(?: \([\w-]+\))?|Uncorrectable(?: \([\w-]+\))?) error)"},
     {FactKind::Aer, Layer::Kernel, Role::Root, "pciehp: Slot",
-     R"(pcieport (?P<bus>[0-9a-f:.]+): pciehp: Slot\([^)]*\): (?P<name>Link Down|Card not present))"},
+     R"(pcieport (?P<bus>[0-9a-f:.]+): pciehp: Slot\([^)]*\): (?P<name>Link Down|Card not present|Power fault))"},
     {FactKind::KernelOom, Layer::Kernel, Role::Root, "ut of memory: Kill",
      R"((?:Memory cgroup o|O)ut of memory: Kill(?:ed)? process (?P<pid>\d+) \((?P<name>[^)]*)\)(?:.*anon-rss:(?P<value>\d+)kB)?)"},
     {FactKind::KernelOom, Layer::Kernel, Role::Root, "oom-kill:constraint",

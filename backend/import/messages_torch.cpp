@@ -109,6 +109,10 @@ constexpr MessageForm kForms[] = {
      R"(Timed out waiting (?P<value>\d+)ms for (?P<name>recv) operation to complete)"},
     {FactKind::GlooTimeout, Layer::Gloo, Role::Victim, "ms for send operation",
      R"(Timed out waiting (?P<value>\d+)ms for (?P<name>send) operation to complete)"},
+    // A program's own limit on a call: "MPI_Allreduce did not return within 10000 ms"
+    {FactKind::GlooTimeout, Layer::Job, Role::Victim, " did not return within ",
+     R"((?i)(?P<op>MPI_\w+|\w*(?:all_?reduce|reduce_?scatter|all_?gather|broadcast|barrier|all_?to_?all)\w*)\(?\)? did not return within (?P<value>\d+) ?m?s)",
+     "recv"},
     {FactKind::GlooTimeout, Layer::Gloo, Role::Consequence, "Application timeout caused pair closure",
      "Application timeout caused pair closure", "repetition"},
     {FactKind::GlooSize, Layer::Gloo, Role::Victim, "op.preamble.length <= op.nbytes",

@@ -76,16 +76,25 @@ std::optional<Finding> from_kernel(const Case& c) {
     if (root != first) finding.evidence.push_back(root);
   std::size_t reports = 0;
   const Fact* report = nullptr;
+  const Fact* power = nullptr;
   for (const Fact* fact : c.of(FactKind::Aer)) {
-    const bool slot = fact->name == "Link Down" || fact->name == "Card not present";
-    if (fact->file != first->file || fact->line > first->line || slot) continue;
+    const bool slot =
+        fact->name == "Link Down" || fact->name == "Card not present" || fact->name == "Power fault";
+    if (fact->file != first->file || fact->line > first->line) continue;
+    if (fact->name == "Power fault") power = fact;
+    if (slot) continue;
     ++reports;
     if (report == nullptr) report = fact;
   }
   const std::string where = finding.culprits.empty()
                                 ? (finding.nodes.empty() ? "a GPU" : "a GPU of " + finding.nodes.front())
                                 : "the GPU of " + rank_on_host(c, finding.culprits.front());
-  if (reports >= kAerStorm) {
+  if (power != nullptr) {
+    finding.kind = DiagnosisKind::PcieError;
+    finding.what = "a PCIe slot reported a power fault, then " + where + " was lost";
+    finding.why = "The power of the slot failed before the GPU left the bus.";
+    finding.evidence.push_back(power);
+  } else if (reports >= kAerStorm) {
     finding.kind = DiagnosisKind::PcieError;
     finding.what = "PCIe errors in a row, then " + where + " was lost";
     finding.why = std::to_string(reports) +

@@ -87,6 +87,9 @@ int rank_from_steps(const Case& c) {
 
 bool is_root_exception(const Fact& fact) {
   if (fact.role != Role::Root) return false;
+  // Raised inside a collective it says that its author waited; elsewhere (a download, a file system) it is a
+  // cause.
+  if (fact.name.ends_with("TimeoutError") && !fact.op.empty()) return false;
   static constexpr std::string_view kNotOwn[] = {
       "DistBackendError",   "DistNetworkError",      "DistStoreError",         "ChildFailedError",
       "RayTaskError",       "RendezvousClosedError", "ProcessRaisedException", "ProcessExitedException",

@@ -49,6 +49,8 @@ std::vector<const Fact*> victims_lines(const Case& c) {
 }
 
 /// Ranks in torchrun's tables (first attempt).
+constexpr int kMostRanks = 65'536;
+
 std::set<int> table_ranks(const Case& c) {
   std::set<int> ranks;
   for (const FactKind kind : {FactKind::ElasticEntry, FactKind::ElasticRoot})
@@ -251,9 +253,14 @@ std::optional<Finding> gloo_waits(const Case& c) {
   const bool nameless = waiting.empty();
   if (nameless || waiting.size() < waits.size()) reported.insert(table.begin(), table.end());
   std::vector<int> silent;
-  if (!nameless || !table.empty())
-    for (const int rank : c.who.seen())
+  bool unheard = false;  // a number between others has a rank, whose output is not here
+  if (!nameless || !table.empty()) {
+    std::set<int> members(c.who.seen().begin(), c.who.seen().end());
+    for (int rank = 0; !reported.empty() && rank < std::min(*reported.rbegin(), kMostRanks); ++rank)
+      unheard = members.insert(rank).second || unheard;
+    for (const int rank : members)
       if (reported.count(rank) == 0) silent.push_back(rank);
+  }
   if (calls.size() > 1 && silent.empty()) {
     finding.kind = DiagnosisKind::CollectiveOrder;
     finding.confidence = Confidence::Unknown;
@@ -281,7 +288,7 @@ std::optional<Finding> gloo_waits(const Case& c) {
       finding.kind = DiagnosisKind::RankExitEarly;
     else if (ended)
       finding.kind = DiagnosisKind::UnevenData;
-    finding.confidence = silent.size() == 1 ? Confidence::Certain : Confidence::Likely;
+    finding.confidence = silent.size() == 1 && !unheard ? Confidence::Certain : Confidence::Likely;
     finding.what = name_ranks(silent) + " did not join the call in which the others timed out";
     finding.why =
         "Ranks that time out have waited. This rank has no timeout and no error of its own; its last words "
@@ -290,7 +297,7 @@ std::optional<Finding> gloo_waits(const Case& c) {
   }
   finding.kind = DiagnosisKind::HangRankMissing;
   finding.confidence = Confidence::Unknown;
-  finding.what = "Gloo operations timed out";
+  finding.what = "calls timed out that wait for other ranks";
   finding.why = "The lines carry no rank, and nobody stands out as missing.";
   return finding;
 }
@@ -334,7 +341,14 @@ std::optional<Finding> lost_connections(const Case& c) {
         left.push_back(rank);
     if (left.empty() && left_with_zero(c, silent)) left = silent;
     finding.culprits = left.empty() ? silent : left;
-    finding.kind = left.empty() ? DiagnosisKind::RankCrash : DiagnosisKind::RankExitEarly;
+    // Who skipped a call is through one call before the others, and leaves them waiting.
+    const bool skipped = std::any_of(left.begin(), left.end(), [&](int rank) {
+      const Fact* note = c.note(FactKind::EndOfData, rank);
+      return note != nullptr && note->name == "skip";
+    });
+    finding.kind = left.empty() ? DiagnosisKind::RankCrash
+                   : skipped    ? DiagnosisKind::SequenceMismatch
+                                : DiagnosisKind::RankExitEarly;
     finding.nodes = c.hosts_of(finding.culprits);
     for (const int rank : finding.culprits)
       if (const Fact* last = c.last_words(rank)) finding.evidence.insert(finding.evidence.begin(), last);
@@ -342,7 +356,9 @@ std::optional<Finding> lost_connections(const Case& c) {
                              ? (left.empty() ? Confidence::Likely : Confidence::Certain)
                              : Confidence::Likely;
     finding.what = name_ranks(finding.culprits) +
-                   (left.empty() ? " ended without a word" : " left while others still needed it");
+                   (left.empty() ? " ended without a word"
+                    : skipped    ? " skipped a call that the others made, and left while they still needed it"
+                                 : " left while others still needed it");
     finding.why = left.empty() ? "Its output stops without an error, and the others lose their connections "
                                  "in the next step: it was ended from outside or died in native code."
                                : "It ended in good order and has no error at all; the ranks with tracebacks "

@@ -112,6 +112,12 @@ void Who::read_file_names(const Facts& facts) {
   static const re2::RE2 kNumber(
       R"((?i)^(?:(?:log|out|err|stdout|stderr|output|train|worker|task|proc|process|job)[_.-]?)?0*(\d{1,6})(?:\.(?:log|txt|out|err|gz|zst|stdout|stderr))*$|^(?:log|out|err|stdout|stderr)\.0*(\d{1,6})$)");
   static const re2::RE2 kElastic(R"(attempt_\d+/(\d+)/std(?:err|out)\.log)");
+  static const re2::RE2 kKernelLog(
+      R"((?i)^([a-z][\w-]*?\d[\w-]*?)[-_.](?:dmesg|kern|kernel|journal|syslog|messages)(?:[-_.]|$)|^(?:dmesg|kern|kernel|journal|syslog|messages)[-_.]([a-z][\w-]*\d[\w-]*)(?:\.\w+)*$)");
+  std::vector<bool> kernel(facts.files.size(), false);
+  for (const Fact& fact : facts.facts)
+    if (fact.layer == Layer::Kernel && fact.who.host.empty() && fact.file < kernel.size())
+      kernel[fact.file] = true;
   file_hosts_.resize(facts.files.size());
   file_ranks_.assign(facts.files.size(), -1);
   file_locals_.assign(facts.files.size(), -1);
@@ -136,6 +142,14 @@ void Who::read_file_names(const Facts& facts) {
       const std::size_t end = at + host.size();
       const bool ends = end >= name.size() || !std::isalnum(static_cast<unsigned char>(name[end]));
       if (starts && ends) file_hosts_[file] = host;
+    }
+    // "n1-dmesg.txt" is about n1, also if nothing else is said of n1.
+    if (kernel[file] && file_hosts_[file].empty() && re2::RE2::PartialMatch(name, kKernelLog, &one, &two)) {
+      const std::string& host = one.empty() ? two : one;
+      if (is_host_like(host)) {
+        file_hosts_[file] = host;
+        sure_hosts_.insert(host);
+      }
     }
   }
   // Bare numbers are ranks only if every file is named so (and no line says otherwise, below).
