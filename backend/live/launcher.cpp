@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -180,9 +181,17 @@ class EndsHeard {
   std::unique_ptr<HubConnection> connection_;
 };
 
+/// Whether a batch system tells mpirun its hosts: Slurm, PBS, LSF, Grid Engine.
+bool in_an_allocation() {
+  for (const char* name : {"SLURM_JOB_ID", "PBS_NODEFILE", "LSB_HOSTS", "PE_HOSTFILE"})
+    if (std::getenv(name) != nullptr) return true;
+  return false;
+}
+
 /// Until mpirun has ended, somebody asks to stop, or mpirun stays behind: all that it started (ranks, agents
-/// on other hosts) has ended and it has not, or, on several hosts, all ranks have and it and its agents have not. Open MPI 4.1 does that now and then (seen: locked in a futex,
-/// two ranks not reaped) when a rank leaves through MPI_Finalize while others abort.
+/// on other hosts) has ended and it has not, or, on several hosts, all ranks have and it and its agents have not.
+/// Open MPI 4.1 does that now and then (seen: locked in a futex, two ranks not reaped) when a rank leaves through
+/// MPI_Finalize while others abort, and under Slurm when ranks abort.
 void wait_for(Child& mpirun, HubProcess& hub, const EndsHeard* ends, const std::atomic<bool>& stop) {
   constexpr auto kStaysBehind = 4s;
   auto last_with_children = std::chrono::steady_clock::now();
@@ -395,7 +404,7 @@ sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenari
   address->token = run.viewer_token;
   address->fingerprint = fingerprint;
   std::unique_ptr<EndsHeard> ends;
-  if (!options.hosts.empty() || !options.hostfile.empty())
+  if (!options.hosts.empty() || !options.hostfile.empty() || in_an_allocation())
     ends = std::make_unique<EndsHeard>(*address, options.ranks);
   wait_for(*mpirun, hub, ends.get(), stop);
   mpirun->end(2'000);
