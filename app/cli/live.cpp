@@ -114,7 +114,7 @@ sim::Result<std::string> scenario_text(const LiveOptions& options) {
 }
 
 /// What ended the run, first that applies (CONTRACTS): error > timeout > hang > wrong-result > nan >
-/// completed.
+/// completed. Who was stopped by a person while nothing was wrong did not fail.
 sim::Outcome outcome_of(const sim::Trace& trace, const sim::Diagnosis& diagnosis) {
   std::vector<bool> timed_out(static_cast<std::size_t>(std::max(0, trace.header.world_size)));
   std::vector<bool> ended(timed_out.size());
@@ -132,8 +132,9 @@ sim::Outcome outcome_of(const sim::Trace& trace, const sim::Diagnosis& diagnosis
   }
   if (error) return sim::Outcome::Error;
   if (timeout) return sim::Outcome::Timeout;
+  const bool just_stopped = g_stop.load() && diagnosis.kind == sim::DiagnosisKind::None;
   for (const bool rank_ended : ended)
-    if (!rank_ended) return sim::Outcome::Hang;
+    if (!rank_ended && !just_stopped) return sim::Outcome::Hang;
   if (diagnosis.kind == sim::DiagnosisKind::SilentCorruption) return sim::Outcome::WrongResult;
   return diagnosis.kind == sim::DiagnosisKind::Nan ? sim::Outcome::Nan : sim::Outcome::Completed;
 }
@@ -176,6 +177,7 @@ std::string live_json(const sim::Trace& trace, const sim::Diagnosis& diagnosis, 
   sim::JsonWriter json(out);
   json.begin_object().field("title", trace.header.title).field("seed", trace.header.seed);
   json.field("world_size", trace.header.world_size).field("outcome", to_word(outcome_of(trace, diagnosis)));
+  if (g_stop.load()) json.field("stopped", true);
   json.field("time_ns", trace.end_time()).field("trace_hash", backend::trace_hash(trace));
   json.field("device", ran_on_gpu(trace) ? "gpu" : "cpu");
   json.field("mode", options.launch.both ? "both" : options.launch.fused ? "fused" : "stepped");
@@ -212,7 +214,9 @@ std::string live_json(const sim::Trace& trace, const sim::Diagnosis& diagnosis, 
 std::string live_text(const sim::Trace& trace, const sim::Diagnosis& diagnosis, const LiveOptions& options,
                       const backend::LaunchNotes& notes, const std::vector<backend::HostOffset>& clocks) {
   const sim::Hello* hello = first_hello(trace);
-  std::string out = std::string(to_word(outcome_of(trace, diagnosis))) +
+  const bool just_stopped = g_stop.load() && diagnosis.kind == sim::DiagnosisKind::None;
+  std::string out = (just_stopped ? "stopped, and nothing was wrong until then:"
+                                  : std::string(to_word(outcome_of(trace, diagnosis)))) +
                     (hello != nullptr ? " on " + sim::escape_for_display(hello->device) : "") + " after " +
                     sim::format_duration(trace.end_time()) + ", " +
                     sim::with_commas(static_cast<std::int64_t>(trace.collective_count())) + " collectives, " +

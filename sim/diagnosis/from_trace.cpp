@@ -279,8 +279,38 @@ Diagnosis judge(const Trace& trace, const Survey& all) {
 
 }  // namespace
 
+namespace {
+
+/// A recording of a live job that ends because somebody stopped the job or the recording, not because of what
+/// the job did: no rank ended, gave up or complained, all were heard of a moment ago, and nobody had been in a call
+/// for long. Then somebody is inside a call as always, and that is no failure.
+bool was_cut(const Trace& trace, const Survey& all) {
+  if (trace.header.source != "live" || all.ranks.empty()) return false;
+  std::int64_t last = -1;
+  std::vector<std::int64_t> took;
+  for (const RankSurvey& rank : all.ranks) {
+    if (rank.end || rank.timeout || !rank.errors.empty() || rank.calls.empty()) return false;
+    last = std::max(last, rank.last_event_t);
+    constexpr std::size_t kLatest = 48;
+    for (std::size_t i = rank.calls.size(), seen = 0; i-- > 0 && seen < kLatest; ++seen)
+      if (rank.calls[i].finished >= 0) took.push_back(rank.calls[i].finished - rank.calls[i].enqueued);
+  }
+  if (took.empty()) return false;
+  const auto middle = took.begin() + static_cast<std::ptrdiff_t>(took.size() / 2);
+  std::nth_element(took.begin(), middle, took.end());
+  const std::int64_t long_wait = std::max<std::int64_t>(1'500'000'000, 10 * *middle);
+  return std::all_of(all.ranks.begin(), all.ranks.end(), [&](const RankSurvey& rank) {
+    const Call* call = rank.pending();
+    return last - rank.last_event_t < kSilentAfterNs && (call == nullptr || last - call->enqueued < long_wait);
+  });
+}
+
+}  // namespace
+
 Diagnosis diagnose(const Trace& trace) {
-  return judge(trace, survey(trace));
+  Survey all = survey(trace);
+  if (was_cut(trace, all)) all.patience = kStalledAfterNs;
+  return judge(trace, all);
 }
 
 Diagnosis diagnose_at(const Trace& trace, std::int64_t t) {

@@ -17,6 +17,7 @@
 #include "backend/live/recording.hpp"
 #include "sim/job/simulate.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/diagnosis/from_trace.hpp"
 #include "sim/trace/frame.hpp"
 
 namespace ringside {
@@ -208,6 +209,31 @@ TEST(Live, AFastJobIsSampledAndItsHangIsNot) {
   std::set<int> who;
   for (const auto& [rank, seq, step] : begun[333]) who.insert(rank);
   EXPECT_GE(who.size(), 3u) << "everybody but the one that was stopped waits inside a call that is told";
+}
+
+/// Ctrl-C in the middle of a healthy run: somebody is inside a call as always, and nobody is accused, neither by
+/// `live` nor by whoever opens the recording.
+TEST(Live, StoppingAHealthyRunIsNoFailure) {
+  const Folder folder;
+  const std::string recording = folder.path + "/run.rsr";
+  const std::string command = "ASAN_OPTIONS=detect_leaks=0 timeout -k 30 -s INT 8 " + std::string(RINGSIDE_BIN_DIR) +
+                              "/ringside-cli live --json --device cpu -n 3 --steps 1000000 --pace 5ms --record " + recording +
+                              " 2>/dev/null";
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  std::string text;
+  char buffer[4096];
+  while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, pipe)) text.append(buffer, got);
+  ::pclose(pipe);
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << text;
+  EXPECT_EQ(json["stopped"], true);
+  EXPECT_EQ(json["outcome"], "completed");
+  EXPECT_EQ(json["diagnosis"]["kind"], "none") << json["diagnosis"]["first_cause"]["what"];
+  EXPECT_EQ(processes_left(recording), 0);
+  const auto trace = backend::read_recording(recording);
+  ASSERT_TRUE(trace) << trace.error().message();
+  EXPECT_GT(trace->collective_count(), 10u);
+  EXPECT_EQ(sim::diagnose(*trace).kind, sim::DiagnosisKind::None);
 }
 
 /// Integers add up to the same in any order, so both ways must agree; floats may not, and then it is said.
