@@ -74,7 +74,7 @@ std::vector<std::string> mpirun_arguments(const LaunchOptions& o, const std::str
   if (::geteuid() == 0) add({"--allow-run-as-root"});
   if (!o.hostfile.empty()) add({"--hostfile", o.hostfile});
   if (!o.hosts.empty()) add({"--host", o.hosts});
-  add({"-x", "RINGSIDE_RANK_TOKEN", "-x", "RINGSIDE_HUB_FINGERPRINT"});
+  add({"-x", "RINGSIDE_RANK_TOKEN", "-x", "RINGSIDE_HUB_FINGERPRINT", "-x", "RINGSIDE_SCENARIO"});
   add({o.program_folder + "/ringside-rank", "--scenario", scenario_path, "--hub", hub_url, "--origin",
        std::to_string(origin)});
   add({"--mode", o.both ? "both" : o.fused ? "fused" : "stepped", "--device", o.device});
@@ -363,7 +363,12 @@ sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenari
   const RunFolder folder;
   if (folder.path().empty()) return sim::Error{.what = "cannot create a folder for the run"};
   const std::string scenario_path = folder.path() + "/scenario.toml";
-  if (const auto wrote = write_private(scenario_path, options.scenario_toml); !wrote) return wrote.error();
+  // Rank 0 may be on a machine that does not see this folder: the scenario goes along in the environment, unless
+  // it is larger than Linux takes there (128 KiB).
+  constexpr std::size_t kMostInEnvironment = 100'000;
+  const bool in_environment = options.scenario_toml.size() < kMostInEnvironment;
+  if (!in_environment)
+    if (const auto wrote = write_private(scenario_path, options.scenario_toml); !wrote) return wrote.error();
 
   HubRunFile run;
   if (const auto made = make_tokens(run); !made) return made.error();
@@ -397,7 +402,9 @@ sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenari
 
   auto mpirun = Child::start(
       mpirun_arguments(options, scenario_path, base, run.origin_unix_ns),
-      {"RINGSIDE_RANK_TOKEN=" + run.rank_token, "RINGSIDE_HUB_FINGERPRINT=" + fingerprint}, false);
+      {"RINGSIDE_RANK_TOKEN=" + run.rank_token, "RINGSIDE_HUB_FINGERPRINT=" + fingerprint,
+       "RINGSIDE_SCENARIO=" + (in_environment ? options.scenario_toml : std::string())},
+      false);
   if (!mpirun) return mpirun.error();
   auto address = parse_hub_url(base);
   if (!address) return address.error();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -526,10 +527,12 @@ void pretend_other_host(SharedRank& shared, int rank) {
   }
 }
 
-/// Rank 0's file for everybody; empty if it cannot be read, which the parser then says.
+/// Rank 0's scenario for everybody: what `ringside-cli live` put into the environment, else the file; empty if it
+/// cannot be read, which the parser then says.
 std::string scenario_text(const DataPlane& plane, const std::string& path) {
   constexpr std::int64_t kMaxBytes = std::int64_t{16} << 20;
   if (plane.rank() != 0) return {};
+  if (const char* given = std::getenv("RINGSIDE_SCENARIO"); given != nullptr && *given != '\0') return given;
   const auto text = read_file(path, kMaxBytes);
   return text ? *text : std::string();
 }
