@@ -36,7 +36,8 @@ constexpr MessageForm kForms[] = {
     {FactKind::CudaOom, Layer::Cuda, Role::Root, "cudaErrorMemoryAllocation", "cudaErrorMemoryAllocation"},
     {FactKind::CudaOom, Layer::Cuda, Role::Root, "RESOURCE_EXHAUSTED",
      "RESOURCE_EXHAUSTED: .*(?i:out of memory)"},
-    {FactKind::GpuEcc, Layer::Cuda, Role::Root, "uncorrectable ECC error", R"(uncorrectable ECC error)",
+    {FactKind::GpuEcc, Layer::Cuda, Role::Root, "uncorrectable ECC error",
+     R"(uncorrectable ECC error(?: encountered|[.,;'")]|\s*$))",  // "… errors: 0" is a health check
      "uncorrectable ECC error"},
     {FactKind::GpuEcc, Layer::Cuda, Role::Root, "uncorrectable NVLink error", R"(uncorrectable NVLink error)",
      "uncorrectable NVLink error"},

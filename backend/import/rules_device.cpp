@@ -46,10 +46,22 @@ void blame_gpu(const Case& c, const Fact& fact, Finding& finding) {
       finding.culprits.empty() && finding.nodes.empty() ? Confidence::Likely : Confidence::Certain;
 }
 
+/// What the kernel reported more than a day before anything of the job is not what ended the job; the day is
+/// for clocks that tell another time zone's time.
+bool is_of_an_older_job(const Case& c, const Fact& fact) {
+  constexpr std::int64_t kDay = std::int64_t{26} * 3600 * 1'000'000'000;
+  if (!fact.dated || fact.t_ns < 0) return false;
+  std::int64_t start = INT64_MAX;
+  for (const Fact& other : c.facts.facts)
+    if (other.who.rank >= 0 && other.layer != Layer::Kernel && other.dated && other.t_ns >= 0)
+      start = std::min(start, other.t_ns);
+  return start != INT64_MAX && fact.t_ns < start - kDay;
+}
+
 std::optional<Finding> from_kernel(const Case& c) {
   std::vector<const Fact*> roots;
   for (const Fact* fact : c.of(FactKind::Xid))
-    if (is_hardware_xid(*fact)) roots.push_back(fact);
+    if (is_hardware_xid(*fact) && !is_of_an_older_job(c, *fact)) roots.push_back(fact);
   // "Nonfatal" link events on other GPUs are the echo of a fatal one.
   const bool fatal = std::any_of(roots.begin(), roots.end(), [](const Fact* f) {
     return is_link_xid(*f) && f->name.find("Fatal") != std::string::npos &&

@@ -67,6 +67,19 @@ std::string odd_setting(const Case& c, std::string& odd_host) {
   return {};
 }
 
+/// The OOM killer took a program that is none of the job's: the ranks of this host say their pids, and it has
+/// no name of Python's or of its helpers'.
+bool is_foreign_process(const Case& c, const Fact& fact) {
+  if (fact.who.pid < 0 || fact.layer != Layer::Kernel || c.rank(fact) >= 0) return false;
+  for (const std::string_view ours : {"python", "pt_", "torch", "ray"})
+    if (std::string_view(fact.name).starts_with(ours)) return false;
+  const std::string host = c.host(fact);
+  return std::any_of(c.who.seen().begin(), c.who.seen().end(), [&](int rank) {
+    const RankInfo* info = c.who.info(rank);
+    return info != nullptr && info->pid >= 0 && (host.empty() || info->host.empty() || info->host == host);
+  });
+}
+
 std::optional<Finding> killed_with_full_memory(const Case& c) {
   const Fact* fullest = nullptr;
   for (const Fact* note : c.of(FactKind::MemoryNote))
@@ -114,7 +127,7 @@ std::optional<Finding> host_memory(const Case& c) {
   std::set<int> ranks;
   std::set<std::string> hosts;
   for (const Fact* fact : c.of(FactKind::KernelOom)) {
-    if (fact->role != Role::Root) continue;
+    if (fact->role != Role::Root || is_foreign_process(c, *fact)) continue;
     finding.evidence.push_back(fact);
     const int rank = c.rank(*fact);
     if (rank >= 0) ranks.insert(rank);

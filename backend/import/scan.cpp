@@ -1,5 +1,7 @@
 #include "backend/import/scan.hpp"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -7,6 +9,7 @@
 #include "backend/import/codes.hpp"
 #include "backend/import/fingerprint.hpp"
 #include "backend/import/hints.hpp"
+#include "backend/import/json_line.hpp"
 #include "backend/import/scan_state.hpp"
 
 namespace ringside::backend {
@@ -85,6 +88,14 @@ void LogScanner::line(const Line& line) {
   out_.bytes += static_cast<std::int64_t>(line.text.size()) + 1;
   std::string_view text = without_colours(line.text, clean_);
   while (!text.empty() && (text.back() == '\r' || text.back() == '\n')) text.remove_suffix(1);
+  if (!text.empty() && text.front() == '{' && unwrap_json(text, unwrapped_)) {
+    for (std::string_view rest = unwrapped_; !rest.empty();) {
+      const std::size_t end = rest.find('\n');
+      part(rest.substr(0, end), line);
+      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    }
+    return;
+  }
   if (std::memchr(text.data(), '\r', text.size()) == nullptr) {
     part(text, line);
     return;
@@ -185,6 +196,7 @@ void LogScanner::one_author(std::string_view text, const Line& line) {
   matched_.clear();
   const std::uint64_t hints = table_.match(rest, scratch_, matched_);
   if (line.cut) drop_half_messages(rest);
+  if (stream.traceback && matched_.empty()) name_odd_exception(stream, rest);
   if (stream.table || (hints & (bit(Hint::Failures) | bit(Hint::RootCause))) != 0)
     if (in_table(stream, rest, make_base(peeled, rank, text, line))) return;
   if (stream.traceback || (hints & kBlockHints) != 0) follow_traceback(stream, rest);
@@ -192,6 +204,22 @@ void LogScanner::one_author(std::string_view text, const Line& line) {
     take_matches(stream, peeled, rest, make_base(peeled, rank, text, line));
   if (matched_.empty() && stream.pid_lines > 0) --stream.pid_lines;
   notice(peeled, rank, rest, text, line, hints);
+}
+
+/// The last line of a traceback names the exception, whatever its class is called: "zipfile.BadZipFile: …".
+/// It follows an indented line directly; what others print in between does not look like this.
+void LogScanner::name_odd_exception(const Stream& stream, std::string_view text) {
+  static const re2::RE2 kClass(
+      R"(^((?:[A-Za-z_]\w*\.)+[A-Z]\w*|StopIteration|StopAsyncIteration|KeyboardInterrupt|SystemExit)(?:: .*)?$)");
+  if (!stream.frame || text.empty() || text.front() == ' ') return;
+  std::string name;
+  if (!re2::RE2::FullMatch(re2::StringPiece(text.data(), text.size()), kClass, &name)) return;
+  Fact fact;
+  fact.kind = FactKind::PythonException;
+  fact.layer = Layer::Python;
+  fact.role = name == "KeyboardInterrupt" || name == "SystemExit" ? Role::Consequence : Role::Root;
+  fact.name = std::move(name);
+  matched_.push_back(std::move(fact));
 }
 
 /// The last line of a file that was cut off: numbers and names in it may be halves, and a RuntimeError may be

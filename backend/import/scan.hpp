@@ -43,6 +43,7 @@ class LogScanner {
   void one_author(std::string_view text, const Line& line);
   Stream& stream_of(const Peeled& peeled);
   std::uint32_t file_of(const Peeled& peeled);
+  void name_odd_exception(const Stream& stream, std::string_view text);
   void drop_half_messages(std::string_view text);
   void take_matches(Stream& stream, const Peeled& peeled, std::string_view text, const Fact& base);
   Fact make_base(const Peeled& peeled, int rank, std::string_view text, const Line& line);
@@ -71,7 +72,8 @@ class LogScanner {
   std::vector<std::size_t> counts_;  // Facts of each kind
   std::vector<std::uint16_t> scratch_;
   std::vector<Fact> matched_;
-  std::string clean_;  // a line without colours
+  std::string clean_;      // a line without colours
+  std::string unwrapped_;  // the message of a line of JSON
   std::int64_t file_lines_ = 0;
   std::size_t step_times_ = 0;
 };

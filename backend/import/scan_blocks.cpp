@@ -142,12 +142,14 @@ void LogScanner::follow_traceback(Stream& stream, std::string_view text) {
     stream.spawned = static_cast<int>(first_number(text));
   if (starts(text, "Traceback (most recent call last)") || starts(text, "EXCEPTION")) {
     stream.traceback = true;
+    stream.frame = false;
     stream.call.clear();
     stream.traceback_lines = 0;
     return;
   }
   if (!stream.traceback) return;
   if (++stream.traceback_lines > 400) stream.traceback = false;
+  stream.frame = starts(text, "  ");
   static constexpr std::string_view kDistributed = "distributed_c10d.py\", line ";
   const std::size_t frame = text.find(kDistributed);
   if (frame == std::string_view::npos) return;

@@ -25,6 +25,7 @@ struct LogScanner::Stream {
   // Python traceback
   bool traceback = false;
   bool ignored = false;  // "Exception ignored in": what follows is noise of the exit
+  bool frame = false;    // the last line was an indented one of a traceback
   std::string call;      // the collective whose frame was seen last
   int traceback_lines = 0;
   int spawned = -1;         // "-- Process 2 terminated with the following error:" of torch.multiprocessing
