@@ -139,6 +139,8 @@ bool went_on(const Case& c, const Fact& fact) {
     });
     if (together >= 2) return true;
   }
+  for (const Fact* done : c.of(FactKind::JobDone))
+    if (done->name == "training" && c.torch_rank(*done) == rank && c.before(fact, *done)) return true;
   return steps_go_on(c, fact, rank);
 }
 

@@ -172,6 +172,17 @@ std::size_t next_author(std::string_view text) {
 }
 }  // namespace
 
+namespace {
+/// The beginnings of the kernel's lines that the message table knows.
+bool is_kernel_text(std::string_view text) {
+  static constexpr std::array<std::string_view, 10> kBegins = {
+      "NVRM",    "Out of memory", "Memory cgroup", "oom-kill", "pcieport",
+      "nvidia ", "mlx5_core",     "INFO: task",    "mce:",     "EDAC"};
+  return std::any_of(kBegins.begin(), kBegins.end(),
+                     [&](std::string_view begin) { return text.starts_with(begin); });
+}
+}  // namespace
+
 void LogScanner::part(std::string_view text, const Line& line) {
   for (int pieces = 0; pieces < 64; ++pieces) {
     const std::size_t cut = text.size() > 8 && text.find("[rank", 1) != std::string_view::npos
@@ -195,6 +206,9 @@ void LogScanner::one_author(std::string_view text, const Line& line) {
   const int rank = peeled.rank >= 0 ? peeled.rank : leading_rank(rest, after);
   matched_.clear();
   const std::uint64_t hints = table_.match(rest, scratch_, matched_);
+  // A rank does not speak for the kernel: it may quote it, as data or as documentation.
+  if (peeled.rank >= 0 && !is_kernel_text(rest))
+    std::erase_if(matched_, [](const Fact& fact) { return fact.layer == Layer::Kernel; });
   if (line.cut) drop_half_messages(rest);
   if (stream.traceback && matched_.empty()) name_odd_exception(stream, rest);
   if (stream.table || (hints & (bit(Hint::Failures) | bit(Hint::RootCause))) != 0)
