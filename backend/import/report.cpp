@@ -47,6 +47,7 @@ std::string to_text(const Incident& incident) {
   std::string first = d.first_cause.what.empty() ? std::string(sim::meaning(d.kind)) : d.first_cause.what;
   if (!first.empty() && first[0] >= 'a' && first[0] <= 'z')
     first[0] = static_cast<char>(first[0] - 'a' + 'A');
+  if (first.ends_with('.')) first.pop_back();
   out += fmt::format("{}: {}.\n{}\n", sim::to_word(d.kind), escaped(first), escaped(incident.explanation));
   out += fmt::format("\nconfidence   {}\n", sim::to_word(d.confidence));
   if (!d.culprits.empty())

@@ -112,6 +112,12 @@ const char* const kLog =
     "slurmstepd: error: Detected 1 oom_kill event in StepId=440575.0. Some of the step tasks have been OOM "
     "Killed.\n";
 
+const char* const kJsonLog =
+    R"({"ts":"2025-06-12T10:20:00.000Z","rank":3,"host":"j1","level":"ERROR","msg":"a \"b\" \u001b[31m\tc","exc_info":"Traceback (most recent call last):\n  File \"t.py\", line 1\nzipfile.BadZipFile: x"})"
+    "\n"
+    R"({"log":"[rank1]: ValueError: bad\n","stream":"stderr","time":"2025-03-02T10:00:00.1Z","more":{"a":[1,{"b":"}"}]},"n":-1.5e3})"
+    "\nName:             worker-2\n      Reason:       OOMKilled\n";
+
 std::string trace_of(std::string_view toml) {
   const auto scenario = sim::parse_scenario(toml, "seed.toml");
   require(static_cast<bool>(scenario), "a seed's scenario does not parse");
@@ -150,8 +156,7 @@ std::vector<std::string> seeds(std::string_view entry) {
     out.insert(out.end(), {kLog, gzip(kLog), gzip("a\n") + gzip("b\n"), zstd(kLog),
                            std::string(300, 'x') + "\nnext\r\n\xFF\n"});
   } else if (entry == "log_lines" || entry == "diagnose_texts") {
-    out.push_back(kLog);
-    out.push_back(kRasText);
+    out.insert(out.end(), {kLog, kRasText, kJsonLog});
   } else if (entry == "scenario") {
     out.push_back(sim::reference_toml());
     out.push_back(
