@@ -2,6 +2,9 @@
 # Sets RINGSIDE_HAVE_CUDA; NCCL::NCCL is NCCL. NCCL_HOME and CUDAToolkit_ROOT say where to look.
 set(RINGSIDE_HAVE_CUDA OFF)
 if(RINGSIDE_CORE_ONLY OR RINGSIDE_CUDA STREQUAL "OFF")
+  if(NOT RINGSIDE_CORE_ONLY)
+    ringside_summary("GPU data plane" "no (RINGSIDE_CUDA=OFF)")
+  endif()
   return()
 endif()
 if(NOT CMAKE_CUDA_ARCHITECTURES)

@@ -360,6 +360,10 @@ sim::Result<LaunchNotes> launch(const LaunchOptions& options, const sim::Scenari
                                 const std::atomic<bool>& stop, UrlKnown url_known, void* context) {
   if (!in_path("mpirun"))
     return sim::Error{.what = "mpirun was not found", .hint = "Install it: apt-get install openmpi-bin"};
+  const std::string rank_program = options.program_folder + "/ringside-rank";
+  if (::access(rank_program.c_str(), X_OK) != 0)  // mpirun itself would take long to say so, and say it badly
+    return sim::Error{.what = rank_program + " was not found: this build has no live ranks",
+                      .hint = "Install MPI (apt-get install libopenmpi-dev openmpi-bin), then configure and build again"};
   const RunFolder folder;
   if (folder.path().empty()) return sim::Error{.what = "cannot create a folder for the run"};
   const std::string scenario_path = folder.path() + "/scenario.toml";

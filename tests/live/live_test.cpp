@@ -363,5 +363,18 @@ TEST(Live, RefusesWhatALiveRunCannotDo) {
   EXPECT_EQ(live("-n 1000 --device gpu").exit_code, 1) << "more ranks than any host has GPUs";
 }
 
+/// As in a build without MPI: the program for ranks is not beside this one.
+TEST(Live, SaysThatABuildHasNoRanks) {
+  const Folder folder;
+  std::filesystem::copy(std::string(RINGSIDE_BIN_DIR) + "/ringside-cli", folder.path);
+  const std::string command = "timeout -k 5 20 " + folder.path + "/ringside-cli live -n 2 --device cpu 2>&1 >/dev/null";
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  std::string text;
+  char buffer[4096];
+  while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, pipe)) text.append(buffer, got);
+  EXPECT_EQ(WEXITSTATUS(::pclose(pipe)), 1) << text;
+  EXPECT_NE(text.find("no live ranks"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace ringside
