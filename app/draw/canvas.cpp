@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "app/draw/shape_memo.hpp"
 #include "app/imgui_compat.hpp"
 #include "app/text/utf8.hpp"
 
@@ -23,6 +24,18 @@ Vec2 on_circle(Vec2 center, float radius, float degrees) {
   return {center.x + radius * std::sin(a), center.y - radius * std::cos(a)};
 }
 
+/// Of the frame that is drawn: a Canvas lives for one.
+ShapeMemo& shapes() {
+  thread_local ShapeMemo memo;
+  return memo;
+}
+
+/// `corners` = 0: as many as a circle of that size needs.
+void disc(ImDrawList& list, Vec2 center, float radius, Color color, int corners = 0) {
+  shapes().draw(list, {ShapeKey::Kind::Disc, radius, static_cast<float>(corners), 0, 0, pack(color)}, im(center),
+                [&] { list.AddCircleFilled(im(center), radius, pack(color), corners); });
+}
+
 float distance(Vec2 a, Vec2 b) {
   return std::hypot(b.x - a.x, b.y - a.y);
 }
@@ -33,6 +46,7 @@ Canvas::Canvas(ImDrawList* list, Fonts& fonts, const Theme& theme, Vec2 size, fl
                DrawRecord* record)
     : list_(list), fonts_(&fonts), theme_(&theme), size_(size), ui_scale_(ui_scale), record_(record) {
   clips_.push_back({0, 0, size.x, size.y});
+  shapes().clear();
 }
 
 void Canvas::push_figure(Vec2 origin, float k) {
@@ -84,12 +98,22 @@ void Canvas::rect(Rect box, const RectStyle& style) {
   const float k = pixels_per_unit();
   const Vec2 a = px({box.x, box.y}), b = px({box.right(), box.bottom()});
   const float radius = std::min({style.radius * k, (b.x - a.x) / 2, (b.y - a.y) / 2});
-  if (style.fill.visible()) list_->AddRectFilled(im(a), im(b), pack(style.fill), radius);
+  if (style.fill.visible()) {
+    count();
+    const auto make = [&] { list_->AddRectFilled(im(a), im(b), pack(style.fill), radius); };
+    if (radius < .5f)
+      make();  // four corners
+    else
+      shapes().draw(*list_, {ShapeKey::Kind::Filled, b.x - a.x, b.y - a.y, radius, 0, pack(style.fill)}, im(a), make);
+  }
   if (!style.stroke.visible()) return;
   const float w = style.width * k, half = w / 2;
   const Vec2 in{half, half};
   if (!dashed_outline) {
-    compat::add_rect(*list_, a + in, b - in, pack(style.stroke), std::max(0.0f, radius - half), w);
+    count();
+    shapes().draw(*list_, {ShapeKey::Kind::Outlined, b.x - a.x, b.y - a.y, radius, w, pack(style.stroke)}, im(a), [&] {
+      compat::add_rect(*list_, a + in, b - in, pack(style.stroke), std::max(0.0f, radius - half), w);
+    });
     return;
   }
   // Walk the rounded outline: corners as short arcs.
@@ -109,12 +133,14 @@ void Canvas::rect(Rect box, const RectStyle& style) {
 
 void Canvas::gradient(Rect box, Color from, Color to, bool horizontal) {
   const ImU32 a = pack(from), b = pack(to);
+  count();
   list_->AddRectFilledMultiColor(im(px({box.x, box.y})), im(px({box.right(), box.bottom()})), a,
                                  horizontal ? b : a, b, horizontal ? a : b);
 }
 
 void Canvas::quad(const Vec2 (&points)[4], const Color (&colors)[4]) {
   const ImVec2 uv = ImGui::GetFontTexUvWhitePixel();
+  count();
   const auto base = static_cast<ImDrawIdx>(list_->_VtxCurrentIdx);
   list_->PrimReserve(6, 4);
   for (const int i : {0, 1, 2, 0, 2, 3}) list_->PrimWriteIdx(static_cast<ImDrawIdx>(base + i));
@@ -136,19 +162,24 @@ void Canvas::line(Vec2 a, Vec2 b, Color color, float width, bool round_caps) {
       lo.y = std::round(pa.y - half);
       hi.y = lo.y + snapped;
     }
+    count();
     list_->AddRectFilled(im(lo), im(hi), pack(color));
     return;
   }
   segment(pa, pb, color, w);
-  if (round_caps)
-    for (const Vec2 p : {pa, pb}) list_->AddCircleFilled(im(p), w / 2, pack(color));
+  if (!round_caps) return;
+  count(2);
+  for (const Vec2 p : {pa, pb}) disc(*list_, p, w / 2, color);
 }
 
 void Canvas::segment(Vec2 a, Vec2 b, Color color, float width_px) {
   // ImGui's AddLine shifts by half a pixel; the path does not.
-  list_->PathLineTo(im(a));
-  list_->PathLineTo(im(b));
-  compat::stroke_path(*list_, pack(color), false, width_px);
+  count();
+  shapes().draw(*list_, {ShapeKey::Kind::Line, b.x - a.x, b.y - a.y, 0, width_px, pack(color)}, im(a), [&] {
+    list_->PathLineTo(im(a));
+    list_->PathLineTo(im(b));
+    compat::stroke_path(*list_, pack(color), false, width_px);
+  });
 }
 
 void Canvas::dashed_line(Vec2 a, Vec2 b, Color color, float width, Dash dash) {
@@ -160,8 +191,9 @@ void Canvas::stroke(std::span<const Vec2> points, Color color, float width, bool
   const float w = width * pixels_per_unit();
   for (std::size_t i = 0; i + 1 < points.size(); ++i) segment(px(points[i]), px(points[i + 1]), color, w);
   if (closed && points.size() > 2) segment(px(points.back()), px(points.front()), color, w);
-  if (w >= 1.5f)
-    for (const Vec2 p : points) list_->AddCircleFilled(im(px(p)), w / 2, pack(color));
+  if (w < 1.5f) return;
+  count(static_cast<int>(points.size()));
+  for (const Vec2 p : points) disc(*list_, px(p), w / 2, color);
 }
 
 void Canvas::stroke(std::initializer_list<Vec2> points, Color color, float width, bool closed) {
@@ -193,10 +225,9 @@ void Canvas::dashed(std::span<const Vec2> points, Color color, float width, Dash
 }
 
 void Canvas::fill(std::span<const Vec2> points, Color color) {
-  std::vector<ImVec2> moved;
-  moved.reserve(points.size());
-  for (const Vec2 p : points) moved.push_back(im(px(p)));
-  list_->AddConvexPolyFilled(moved.data(), static_cast<int>(moved.size()), pack(color));
+  count();
+  for (const Vec2 p : points) list_->PathLineTo(im(px(p)));
+  list_->PathFillConvex(pack(color));
 }
 
 void Canvas::fill(std::initializer_list<Vec2> points, Color color) {
@@ -204,6 +235,7 @@ void Canvas::fill(std::initializer_list<Vec2> points, Color color) {
 }
 
 void Canvas::bezier(Vec2 p0, Vec2 p1, Vec2 p2, Vec2 p3, Color color, float width) {
+  count();
   list_->PathLineTo(im(px(p0)));
   list_->PathBezierCubicCurveTo(im(px(p1)), im(px(p2)), im(px(p3)));
   compat::stroke_path(*list_, pack(color), false, width * pixels_per_unit());
@@ -211,7 +243,8 @@ void Canvas::bezier(Vec2 p0, Vec2 p1, Vec2 p2, Vec2 p3, Color color, float width
 
 void Canvas::circle(Vec2 center, float radius, Color fill, Color outline, float width) {
   const float k = pixels_per_unit();
-  if (fill.visible()) list_->AddCircleFilled(im(px(center)), radius * k, pack(fill));
+  count((fill.visible() ? 1 : 0) + (outline.visible() ? 1 : 0));
+  if (fill.visible()) disc(*list_, px(center), radius * k, fill);
   if (outline.visible()) list_->AddCircle(im(px(center)), radius * k, pack(outline), 0, width * k);
 }
 
@@ -226,6 +259,7 @@ void Canvas::dashed_circle(Vec2 center, float radius, Color color, float width, 
 void Canvas::arc(Vec2 center, float radius, float from, float to, Color color, float width, bool round_caps) {
   if (to <= from) return;
   const float k = pixels_per_unit(), degree = std::numbers::pi_v<float> / 180.0f;
+  count(round_caps ? 3 : 1);
   list_->PathArcTo(im(px(center)), radius * k, (from - 90.0f) * degree, (to - 90.0f) * degree,
                    std::clamp(static_cast<int>((to - from) * radius * k / 180.0f), 6, 96));
   compat::stroke_path(*list_, pack(color), false, width * k);
@@ -236,6 +270,7 @@ void Canvas::arc(Vec2 center, float radius, float from, float to, Color color, f
 
 void Canvas::half_disc(Vec2 center, float radius, Color color) {
   const float quarter = std::numbers::pi_v<float> / 2;
+  count();
   list_->PathArcTo(im(px(center)), radius * pixels_per_unit(), -quarter, quarter, 16);
   list_->PathFillConvex(pack(color));
 }
@@ -256,8 +291,10 @@ void Canvas::dots(Rect box, Color color, float gap, float radius) {
   const float k = pixels_per_unit();
   int row = 0;
   for (float y = gap / 2; y + radius <= box.h; y += gap * 0.8f, ++row)
-    for (float x = row % 2 == 0 ? gap / 2 : gap; x + radius <= box.w; x += gap)
-      list_->AddCircleFilled(im(px({box.x + x, box.y + y})), radius * k, pack(color), radius * k < 3 ? 8 : 0);
+    for (float x = row % 2 == 0 ? gap / 2 : gap; x + radius <= box.w; x += gap) {
+      count();
+      disc(*list_, px({box.x + x, box.y + y}), radius * k, color, radius * k < 3 ? 8 : 0);
+    }
 }
 
 float Canvas::text(Vec2 at, std::string_view text, const TextStyle& style) {
@@ -274,6 +311,7 @@ float Canvas::text(Vec2 at, std::string_view text, const TextStyle& style) {
                                   std::string(text) + "\"");
     for (std::size_t i = 0; i < text.size();) {
       const char32_t c = next_code_point(text, i);
+      if (c != U' ') count();
       if (!fonts_->can_show(style.face, c))
         record_->problems.push_back("no glyph for U+" + std::to_string(static_cast<unsigned>(c)) + ": \"" +
                                     std::string(text) + "\"");

@@ -117,6 +117,9 @@ class Canvas {
   };
   Vec2 px(Vec2 p) const { return to_window(p) * ui_scale_; }
   void note_shape(Rect box, bool filled, bool outlined);
+  void count(int things = 1) {
+    if (record_ != nullptr) record_->things += things;
+  }
   void segment(Vec2 a, Vec2 b, Color color, float width_px);
 
   ImDrawList* list_;

@@ -30,7 +30,8 @@ struct DrawRecord {
   std::vector<DrawnShape> shapes;
   std::vector<std::string> problems;  // found while drawing: too wide, no glyph
   int order = 0;
-  int layer = 0;  // overlays (menus, help) draw on higher layers and may cover lower ones
+  int layer = 0;   // overlays (menus, help) draw on higher layers and may cover lower ones
+  int things = 0;  // boxes, lines, circles, polygons and letters that were drawn: what benchmarks count
   void clear() { *this = DrawRecord{}; }
 };
 

@@ -75,10 +75,11 @@ void TransferTable::rebuild(const sim::Trace& trace) {
 int TransferTable::last_into(int rank, std::uint32_t chunk, std::int64_t t) const {
   const auto found = into_.find({rank, chunk});
   if (found == into_.end()) return -1;
-  int last = -1;
-  for (const std::uint32_t i : found->second)
-    if (records_[i].done >= 0 && records_[i].done <= t) last = static_cast<int>(i);
-  return last;
+  const std::vector<std::uint32_t>& list = found->second;
+  const auto last = std::find_if(list.rbegin(), list.rend(), [&](std::uint32_t i) {
+    return records_[i].done >= 0 && records_[i].done <= t;
+  });
+  return last == list.rend() ? -1 : static_cast<int>(*last);
 }
 
 bool TransferTable::gave_away(int rank, std::uint32_t chunk, std::int64_t t) const {

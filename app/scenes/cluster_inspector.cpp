@@ -323,10 +323,10 @@ std::string now_sentence(const SceneContext& ctx, const InspectorFacts& f) {
   if (phase != nullptr && phase->phase == sim::Phase::Restart)
     return tr("cluster.now_restarts", {sim::with_commas(f.episode.saved_step)});
   if (waiting > 0 && cluster.ranks_listed) {
-    int who = -1;
-    for (int r = 0; who < 0 && r < cluster.world; ++r) who = waits_for(ctx.trace, ctx.frame, r);
     const int missing = cluster.world - waiting;
-    if (missing == 1 && who >= 0)
+    int who = -1;  // asked of every rank in turn: dear, and worth it only where one name answers it
+    for (int r = 0; missing == 1 && who < 0 && r < cluster.world; ++r) who = waits_for(ctx.trace, ctx.frame, r);
+    if (who >= 0)
       return tr("cluster.now_wait_one", {sim::with_commas(waiting), parts::rank_name(who)});
     return tr("cluster.now_wait", {sim::with_commas(waiting), sim::with_commas(missing)});
   }

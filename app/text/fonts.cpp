@@ -6,7 +6,9 @@
 #include FT_OUTLINE_H
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <unordered_map>
 
 #include "app/text/utf8.hpp"
 
@@ -69,23 +71,69 @@ struct Fonts::Library {
 struct Fonts::Font {
   FT_Face face = nullptr;
   std::string path;
-  mutable std::map<char32_t, float> advances;  // per em
   ~Font() {
     if (face != nullptr) FT_Done_Face(face);
   }
   float advance_per_em(char32_t code_point) const {
-    const auto known = advances.find(code_point);
-    if (known != advances.end()) return known->second;
     float advance = 0;
     const FT_UInt index = FT_Get_Char_Index(face, code_point);
     if (FT_Load_Glyph(face, index, FT_LOAD_NO_SCALE | FT_LOAD_NO_BITMAP) == 0)
       advance = static_cast<float>(face->glyph->metrics.horiAdvance) / static_cast<float>(face->units_per_EM);
-    advances.emplace(code_point, advance);
     return advance;
   }
 };
 
-Fonts::Fonts() : library_(std::make_unique<Library>()), paths_(kFaceCount) {}
+/// A frame asks for thousands of advances and glyphs: both are found by index, in pages that are made when one of
+/// their characters is first seen.
+struct Fonts::Tables {
+  static constexpr float kUnknown = -1;
+  using Advances = std::array<float, 256>;  // per em
+  static constexpr std::size_t kPages = 0x200000 / 256;  // what four bytes of UTF-8 can say
+  std::array<std::vector<std::unique_ptr<Advances>>, kFaceCount> advances;
+
+  float& advance(Face face, char32_t code_point) {
+    auto& pages = advances[static_cast<std::size_t>(face)];
+    if (pages.empty()) pages.resize(kPages);
+    auto& page = pages[code_point / 256];
+    if (!page) {
+      page = std::make_unique<Advances>();
+      page->fill(kUnknown);
+    }
+    return (*page)[code_point % 256];
+  }
+
+  struct Known {
+    AtlasGlyph glyph;
+    bool known = false;
+  };
+  using Page = std::array<Known, 64 * 4>;  // by character and phase
+  /// A face at one size.
+  struct Strike {
+    std::array<std::unique_ptr<Page>, 4> latin;
+    std::unordered_map<char32_t, std::unique_ptr<Page>> others;
+  };
+  std::unordered_map<std::uint32_t, Strike> strikes;
+  Strike* last = nullptr;  // the one of last_id: a text asks for many of one strike
+  std::uint32_t last_id = 0;
+
+  Known& glyph(Face face, std::uint16_t size64, char32_t code_point, int phase) {
+    const std::uint32_t id = static_cast<std::uint32_t>(face) << 16 | size64;
+    if (last == nullptr || last_id != id) {
+      last = &strikes[id];
+      last_id = id;
+    }
+    const char32_t number = code_point / 64;
+    auto& page = number < last->latin.size() ? last->latin[number] : last->others[number];
+    if (!page) page = std::make_unique<Page>();
+    return (*page)[code_point % 64 * 4 + static_cast<std::size_t>(phase)];
+  }
+  void forget_glyphs() {
+    last = nullptr;
+    strikes.clear();
+  }
+};
+
+Fonts::Fonts() : library_(std::make_unique<Library>()), paths_(kFaceCount), tables_(std::make_unique<Tables>()) {}
 
 Fonts::~Fonts() {
   fonts_.clear();  // faces before the library
@@ -146,7 +194,9 @@ const Fonts::Font& Fonts::font_for(Face face, char32_t code_point) const {
 }
 
 float Fonts::advance(Face face, float pixel_size, char32_t code_point) const {
-  return font_for(face, code_point).advance_per_em(code_point) * pixel_size;
+  float& per_em = tables_->advance(face, code_point);
+  if (per_em == Tables::kUnknown) per_em = font_for(face, code_point).advance_per_em(code_point);
+  return per_em * pixel_size;
 }
 
 float Fonts::width(std::string_view text, float size, Face face) const {
@@ -156,7 +206,7 @@ float Fonts::width(std::string_view text, float size, Face face) const {
 }
 
 void Fonts::reset_atlas(int width, int height) {
-  cache_.clear();
+  tables_->forget_glyphs();
   const int region_x = atlas_.region_x, region_y = atlas_.region_y;
   atlas_ = GlyphAtlas{};
   atlas_.region_x = region_x;
@@ -168,12 +218,10 @@ void Fonts::reset_atlas(int width, int height) {
 }
 
 const AtlasGlyph& Fonts::glyph(Face face, float pixel_size, char32_t code_point, int phase) {
-  const Key key{code_point, static_cast<std::uint16_t>(std::lround(pixel_size * 64.0f)),
-                static_cast<std::uint8_t>(face), static_cast<std::uint8_t>(phase)};
-  const auto known = cache_.find(key);
-  if (known != cache_.end()) return known->second;
-  const AtlasGlyph made = rasterise(font_for(face, code_point), key.size64, code_point, phase);
-  return cache_.emplace(key, made).first->second;
+  const auto size64 = static_cast<std::uint16_t>(std::lround(pixel_size * 64.0f));
+  Tables::Known& known = tables_->glyph(face, size64, code_point, phase);
+  if (!known.known) known = {rasterise(font_for(face, code_point), size64, code_point, phase), true};
+  return known.glyph;
 }
 
 AtlasGlyph Fonts::rasterise(const Font& font, std::uint16_t size64, char32_t code_point, int phase) {

@@ -69,12 +69,7 @@ class Fonts : public TextMeasurer {
  private:
   struct Library;
   struct Font;
-  struct Key {
-    std::uint32_t code_point;
-    std::uint16_t size64;
-    std::uint8_t face, phase;
-    auto operator<=>(const Key&) const = default;
-  };
+  struct Tables;  // what was measured and drawn before
   Fonts();
   const Font& font_for(Face face, char32_t code_point) const;
   AtlasGlyph rasterise(const Font& font, std::uint16_t size64, char32_t code_point, int phase);
@@ -83,7 +78,7 @@ class Fonts : public TextMeasurer {
   mutable std::vector<std::unique_ptr<Font>> fonts_;  // the four faces, then fallbacks
   mutable std::map<std::pair<std::uint8_t, char32_t>, std::size_t> fallback_;
   std::vector<std::string> paths_;
-  std::map<Key, AtlasGlyph> cache_;
+  std::unique_ptr<Tables> tables_;
   GlyphAtlas atlas_;
   bool has_korean_ = false;
 };
