@@ -15,7 +15,7 @@ namespace {
 enum class Picture : std::uint8_t { Ring, Tree, Switch, Pairs, Rings, Star };
 
 Picture picture_of(const std::string& word) {
-  if (word == "Tree" || word == "NVLSTree" || word == "nccl_tree" || word == "binomial_tree")
+  if (word == "Tree" || word == "NVLSTree" || word == "tree" || word == "binomial_tree")
     return Picture::Tree;
   if (word == "NVLS" || word == "nvls") return Picture::Switch;
   if (word == "recursive_doubling" || word == "rabenseifner") return Picture::Pairs;
@@ -152,6 +152,25 @@ std::vector<Fact> facts_of(const DuelView& duel, const DuelSide& side) {
   return out;
 }
 
+/// Name and value of each on a line; a value too long for that has a line of its own.
+void draw_facts(Canvas& c, const std::vector<Fact>& facts, float left, float right, float y, float last) {
+  const auto on_one_line = [&](const Fact& fact) {
+    return c.width(fact.label, 14) + c.width(fact.value, 14, Face::Bold) + 10 <= right - left;
+  };
+  const auto lines = static_cast<float>(2 * facts.size()) -
+                     static_cast<float>(std::count_if(facts.begin(), facts.end(), on_one_line));
+  const float pitch = std::clamp((last - y) / std::max(1.0f, lines - 1), 18.0f, 22.0f);
+  for (const Fact& fact : facts) {
+    const bool one = on_one_line(fact);
+    if (y + (one ? 0 : pitch) > last) return;
+    c.text({left, y}, fit(c.fonts(), fact.label, right - left, 14), {.size = 14, .color = c.theme().t2});
+    if (!one) y += pitch;
+    c.text({right, y}, fit(c.fonts(), fact.value, right - left, 14, Face::Bold),
+           {.size = 14, .face = Face::Bold, .align = Align::Right});
+    y += pitch;
+  }
+}
+
 void draw_bar(Canvas& c, Rect box, float share, Color color) {
   const Theme& t = c.theme();
   c.rect(box, {.fill = t.raised, .radius = box.h / 2});
@@ -218,16 +237,7 @@ void draw_card(View& view, const DuelView& duel, const DuelState& state, std::si
   const std::string time = microseconds_text(side.time_us);
   const float size = size_that_fits(c.fonts(), time, right - text_x, {40, 34, 28, 24}, Face::Bold);
   c.text({text_x, y}, time, {.size = size, .face = Face::Bold});
-  y += 34;
-  for (const Fact& fact : facts_of(duel, side)) {
-    if (y > b.bottom() - 46) break;
-    const float value = c.width(fact.value, 14, Face::Bold);
-    c.text({text_x, y}, fit(c.fonts(), fact.label, right - text_x - value - 10, 14),
-           {.size = 14, .color = t.t2});
-    c.text({right, y}, fit(c.fonts(), fact.value, right - text_x, 14, Face::Bold),
-           {.size = 14, .face = Face::Bold, .align = Align::Right});
-    y += 22;
-  }
+  draw_facts(c, facts_of(duel, side), text_x, right, y + 34, b.bottom() - 46);
   const std::string percent = std::to_string(static_cast<int>(std::floor(share * 100))) + " %";
   const float label = c.width("100 %", 18, Face::Bold) + 14;
   draw_bar(c, {b.x + 16, b.bottom() - 27, b.w - 32 - label, 12}, share, color);

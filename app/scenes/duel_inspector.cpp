@@ -140,9 +140,11 @@ void draw_table(Column& k) {
   } else {
     rows.push_back({tr("duel.row.transfers"), [](const DuelSide& s) { return std::to_string(s.transfers); }});
   }
-  rows.push_back({tr("duel.row.algbw"), [](const DuelSide& s) { return number(s.algbw_GBps, 1); }});
-  rows.push_back({tr("duel.row.busbw"), [](const DuelSide& s) { return number(s.busbw_GBps, 1); }});
-  const float h = 44 + 26 * static_cast<float>(rows.size());
+  // With three sides there is no room for units beside the numbers: they move into a title of its own line.
+  const bool narrow = k.duel.sides.size() > 2;
+  rows.push_back({tr(narrow ? "duel.row.algbw_alone" : "duel.row.algbw"), [](const DuelSide& s) { return number(s.algbw_GBps, 1); }});
+  rows.push_back({tr(narrow ? "duel.row.busbw_alone" : "duel.row.busbw"), [](const DuelSide& s) { return number(s.busbw_GBps, 1); }});
+  const float head = narrow ? 26 : 0, h = head + 44 + 26 * static_cast<float>(rows.size());
   if (k.y + h > k.bottom) return;
   const Rect box{k.x, k.y, k.w, h};
   parts::card(k.c, box);
@@ -150,10 +152,10 @@ void draw_table(Column& k) {
   const float column = std::min(74.0f, (box.w - 88) / n);
   for (std::size_t i = 0; i < k.duel.sides.size(); ++i) {
     const float right = box.right() - 14 - column * (n - 1 - static_cast<float>(i));
-    parts::rank_tag(k.c, {right - 13, box.y + 22}, static_cast<int>(i),
+    parts::rank_tag(k.c, {right - 13, box.y + head + 22}, static_cast<int>(i),
                     {.width = 26, .height = 20, .size = 14, .align = Align::Center, .label = side_letter(i)});
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      const float y = box.y + 52 + 26 * static_cast<float>(r);
+      const float y = box.y + head + 52 + 26 * static_cast<float>(r);
       const std::string value = k.duel.sides[i].available ? rows[r].value(k.duel.sides[i]) : "-";
       const float size = size_that_fits(k.c.fonts(), value, column - 4, {14, 13}, Face::Bold);
       k.c.text({right, y}, fit(k.c.fonts(), value, column - 4, size, Face::Bold),
@@ -161,10 +163,12 @@ void draw_table(Column& k) {
     }
   }
   const float left = box.w - 28 - column * n;
-  k.c.text({box.x + 14, box.y + 22}, fit(k.c.fonts(), tr("duel.side_by_side"), left, 14, Face::Bold),
+  k.c.text({box.x + 14, box.y + 22},
+           narrow ? fit(k.c.fonts(), tr("duel.side_by_side_units"), box.w - 28, 14, Face::Bold)
+                  : fit(k.c.fonts(), tr("duel.side_by_side"), left, 14, Face::Bold),
            {.size = 14, .color = k.t.t2, .face = Face::Bold});
   for (std::size_t r = 0; r < rows.size(); ++r)
-    k.c.text({box.x + 14, box.y + 52 + 26 * static_cast<float>(r)}, fit(k.c.fonts(), rows[r].label, left, 14),
+    k.c.text({box.x + 14, box.y + head + 52 + 26 * static_cast<float>(r)}, fit(k.c.fonts(), rows[r].label, left, 14),
              {.size = 14, .color = k.t.t2});
   k.y += h + 12;
 }

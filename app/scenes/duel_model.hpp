@@ -16,7 +16,7 @@ namespace ringside::app {
 enum class DuelSource : std::uint8_t { Model, Scenario };
 
 /// What a person chose. Sides are words: NCCL's names ("Ring", "Tree", "NVLS" …) for the model, the
-/// scenario's algorithm words ("ring", "nccl_tree" …) for the scenario.
+/// scenario's algorithm words ("ring", "tree" …) for the scenario.
 struct DuelSetup {
   DuelSource source = DuelSource::Model;
   std::string preset = "dgx-h100";

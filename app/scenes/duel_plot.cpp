@@ -164,15 +164,16 @@ void draw_curves(View& view, const DuelView& duel, const Axes& a) {
   Canvas& c = view.canvas;
   const Sizes s = sizes_of(view);
   const bool presenter = view.ctx.presenter;
-  for (std::size_t i = 0; i < duel.sides.size(); ++i) {
-    const Color color = c.theme().rank(static_cast<int>(i));
-    std::vector<Vec2> points;
+  std::vector<std::vector<Vec2>> curves(duel.sides.size());
+  for (std::size_t i = 0; i < curves.size(); ++i) {
     for (const DuelPoint& p : duel.points)
-      if (const auto v = value_of(duel, p, i)) points.push_back({a.x(p.x), a.y(*v)});
-    draw_curve(c, i, points, color, s.line);
-    if (points.empty()) continue;
-    const std::size_t at = std::min(points.size() - 1, points.size() * (1 + i) / 9);
-    parts::rank_tag(c, points[at], static_cast<int>(i),
+      if (const auto v = value_of(duel, p, i)) curves[i].push_back({a.x(p.x), a.y(*v)});
+    draw_curve(c, i, curves[i], c.theme().rank(static_cast<int>(i)), s.line);
+  }
+  for (std::size_t i = 0; i < curves.size(); ++i) {  // over all curves: a letter is not crossed out
+    if (curves[i].empty()) continue;
+    const std::size_t at = std::min(curves[i].size() - 1, curves[i].size() * (1 + i) / 9);
+    parts::rank_tag(c, curves[i][at], static_cast<int>(i),
                     {.width = presenter ? 40.0f : 22.0f,
                      .height = presenter ? 38.0f : 19.0f,
                      .size = presenter ? 28.0f : 13.0f,

@@ -49,7 +49,9 @@ std::vector<std::string> wrap(const TextMeasurer& measure, std::string_view text
       ++at;
       continue;
     }
-    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    if (text.substr(end).starts_with(" %"))  // "73 %" stays together
+      end = std::min(text.find_first_of(" \n", end + 1), text.size());
     std::string_view word = text.substr(at, end - at);
     const std::string joined = line.empty() ? std::string(word) : line + " " + std::string(word);
     if (measure.width(joined, size, face) <= width) {

@@ -11,6 +11,8 @@
 #include "app/i18n/i18n.hpp"
 #include "app/text/fonts.hpp"
 #include "app/text/utf8.hpp"
+#include "sim/collective/schedule.hpp"
+#include "sim/tensor/dtype.hpp"
 
 namespace ringside::app {
 namespace {
@@ -76,6 +78,18 @@ TEST_F(Languages, HaveTheSameKeysAndArguments) {
 TEST_F(Languages, EveryKeyOfTheSourcesExists) {
   for (const std::string& key : used_in_sources().asked)
     EXPECT_TRUE(text_table(Lang::En).contains(key)) << "tr(\"" << key << "\")";
+}
+
+// A word of the model becomes a key: a renamed word must not show its key on screen.
+TEST_F(Languages, EveryWordOfACollectiveHasAText) {
+  for (int i = 0; i < sim::kAlgorithmCount; ++i) {
+    const std::string word(sim::to_word(static_cast<sim::Algorithm>(i)));
+    EXPECT_TRUE(text_table(Lang::En).contains("algorithm." + word)) << word;
+  }
+  for (const sim::ReduceOp op : sim::kAllOps) {
+    const std::string word(sim::to_word(op));
+    EXPECT_TRUE(text_table(Lang::En).contains("op." + word)) << word;
+  }
 }
 
 TEST_F(Languages, EveryKeyIsUsed) {

@@ -70,6 +70,15 @@ TEST_F(WithFonts, WrapKeepsEveryWordAndEveryLineFits) {
   EXPECT_LE(fonts->width(cut[1], 16), 180.0f);
 }
 
+TEST_F(WithFonts, APercentSignStaysWithItsNumber) {
+  const std::string text = "NVLSTree spends 73 % of its time on launch and hops.";
+  for (float width = 60; width < 400; width += 7)
+    for (const std::string& line : wrap(*fonts, text, width, 16)) {
+      EXPECT_FALSE(line.starts_with("%")) << width << ": " << line;
+      EXPECT_LE(fonts->width(line, 16), width);
+    }
+}
+
 TEST_F(WithFonts, AWordThatIsTooLongIsBrokenInside) {
   for (const std::string& line : wrap(*fonts, std::string(200, 'x'), 100, 14))
     EXPECT_LE(fonts->width(line, 14), 100.0f);
