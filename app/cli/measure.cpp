@@ -16,34 +16,73 @@ namespace {
 
 struct MeasureArguments {
   backend::MeasureOptions options;
-  std::string size = "1K..4M", output;
+  std::string size = "1K..64M", output;
   bool json = false;
 };
+
+/// What the steps cost, as bytes a second: how far they are from one constant is what the reader should see.
+std::string parts_text(const sim::MeasuredMachine& machine) {
+  std::string out = fmt::format("all ranks at once, GB/s of a step:\n{:>10}", "size");
+  for (std::size_t part = 0; part < sim::kMpiParts; ++part)
+    out += fmt::format(" {:>20}", sim::to_word(static_cast<sim::MpiPart>(part)));
+  out += "\n";
+  const auto& knots = machine.parts[0].knots();
+  for (std::size_t i = 0; i < knots.size(); ++i) {
+    out += fmt::format("{:>10}", sim::format_bytes(static_cast<std::int64_t>(knots[i].bytes)));
+    for (const sim::CostCurve& part : machine.parts)
+      out += fmt::format(" {:>20.3g}", knots[i].bytes / std::max(part.knots()[i].us, 1e-3) / 1e3);
+    out += "\n";
+  }
+  return out + fmt::format("a ring step of {} bytes takes {:.3g} us, MPI's {:.3g} us\n\n",
+                           knots.front().bytes, machine.part(sim::MpiPart::CopyStep).knots().front().us,
+                           machine.part(sim::MpiPart::LibraryPassStep).knots().front().us);
+}
+
+std::string errors_text(const sim::MeasuredMachine& machine) {
+  std::string out = "\nmedian absolute error by size:\n";
+  for (std::size_t way = 0; way < sim::kMpiWays; ++way) {
+    out += fmt::format("  {:<8}", sim::to_word(static_cast<sim::MpiWay>(way)));
+    for (std::size_t band = 0; band < sim::kSizeBands; ++band)
+      if (machine.errors[way][band])
+        out += fmt::format("  {}: {:.0f} %", sim::size_band_name(band), *machine.errors[way][band]);
+    out += "\n";
+  }
+  return out;
+}
 
 std::string as_text(const backend::Measurement& m) {
   const sim::MeasuredMachine& machine = m.machine;
   std::string out = fmt::format("{}: {}, {} ranks on {} cores\n", sim::escape_for_display(machine.name),
                                 sim::escape_for_display(machine.library), machine.ranks, machine.cores);
-  out += fmt::format(
-      "all ranks at once: a message {:.3g} us, {:.3g} GB/s on the way, {:.3g} GB/s reduced by us, {:.3g} by "
-      "MPI\n\n",
-      machine.machine.alpha_us, machine.machine.bytes_per_us / 1e3, machine.machine.reduce_per_us / 1e3,
-      machine.library_reduce_per_us / 1e3);
-  out += fmt::format("{:>10}  {:<8} {:<19} {:>12} {:>12} {:>9}\n", "size", "way", "algorithm", "measured us",
-                     "predicted us", "error");
+  out += parts_text(machine);
+  out += fmt::format("{:>10}  {:<8} {:<19} {:>12} {:>12} {:>9} {:>9}\n", "size", "way", "algorithm",
+                     "measured us", "predicted us", "error", "unsteady");
   for (const backend::MeasuredAllReduce& row : m.rows)
-    out += fmt::format("{:>10}  {:<8} {:<19} {:>12.1f} {:>12.1f} {:>+8.0f}%\n", sim::format_bytes(row.bytes),
-                       sim::to_word(row.way), sim::to_word(row.algorithm), row.measured_us, row.predicted_us,
-                       row.error_percent());
-  out += "\nmedian absolute error:";
-  for (std::size_t way = 0; way < sim::kMpiWays; ++way)
-    if (machine.error_percent[way])
-      out += fmt::format("  {} {:.0f} %", sim::to_word(static_cast<sim::MpiWay>(way)),
-                         *machine.error_percent[way]);
-  out += "\nstepped: ringside-cli live; fused: live --fused; library: MPI_Allreduce.\n";
+    out += fmt::format("{:>10}  {:<8} {:<19} {:>12.1f} {:>12.1f} {:>+8.0f}% {:>8.0f}%\n",
+                       sim::format_bytes(row.bytes), sim::to_word(row.way), sim::to_word(row.algorithm),
+                       row.measured_us, row.predicted_us, row.error_percent, row.spread_percent);
+  out += errors_text(machine);
+  out +=
+      "Predictions come from the steps above, never from AllReduces. Everything is timed once a round; an "
+      "error is "
+      "the\nmedian over rounds of what the steps of that round predict. unsteady: half of the distance "
+      "between the "
+      "quartiles\nof the measured times; a prediction for another minute cannot be better than that.\n"
+      "stepped: ringside-cli live; fused: live --fused; library: MPI_Allreduce.\n";
   if (machine.cores > 0 && machine.ranks > machine.cores)
     out += "More ranks than cores: they take turns, and a message waits for its receiver's turn.\n";
   return out;
+}
+
+void errors_json(sim::JsonWriter& json, const sim::MeasuredMachine& machine) {
+  json.key("median_abs_error_percent").begin_object();
+  for (std::size_t way = 0; way < sim::kMpiWays; ++way) {
+    json.key(sim::to_word(static_cast<sim::MpiWay>(way))).begin_object();
+    for (std::size_t band = 0; band < sim::kSizeBands; ++band)
+      if (machine.errors[way][band]) json.field(sim::size_band_name(band), *machine.errors[way][band]);
+    json.end_object();
+  }
+  json.end_object();
 }
 
 std::string as_json(const backend::Measurement& m) {
@@ -53,12 +92,17 @@ std::string as_json(const backend::Measurement& m) {
   json.begin_object()
       .field("name", machine.name)
       .field("library", machine.library)
-      .field("ranks", machine.ranks);
-  json.field("cores", machine.cores).field("alpha_us", machine.machine.alpha_us);
-  json.field("bytes_per_us", machine.machine.bytes_per_us)
-      .field("reduce_per_us", machine.machine.reduce_per_us);
-  json.field("library_reduce_per_us", machine.library_reduce_per_us);
-  json.key("rows").begin_array();
+      .field("ranks", machine.ranks)
+      .field("cores", machine.cores);
+  json.key("parts").begin_array();
+  for (std::size_t part = 0; part < sim::kMpiParts; ++part)
+    for (const sim::CostKnot& knot : machine.parts[part].knots())
+      json.begin_object()
+          .field("part", sim::to_word(static_cast<sim::MpiPart>(part)))
+          .field("size_bytes", static_cast<std::int64_t>(knot.bytes))
+          .field("us", knot.us)
+          .end_object();
+  json.end_array().key("rows").begin_array();
   for (const backend::MeasuredAllReduce& row : m.rows)
     json.begin_object()
         .field("size_bytes", row.bytes)
@@ -66,13 +110,13 @@ std::string as_json(const backend::Measurement& m) {
         .field("algorithm", sim::to_word(row.algorithm))
         .field("measured_us", row.measured_us)
         .field("predicted_us", row.predicted_us)
-        .field("error_percent", row.error_percent())
+        .field("error_percent", row.error_percent)
+        .field("unsteady_percent", row.spread_percent)
         .end_object();
-  json.end_array().key("median_abs_error_percent").begin_object();
-  for (std::size_t way = 0; way < sim::kMpiWays; ++way)
-    if (machine.error_percent[way])
-      json.field(sim::to_word(static_cast<sim::MpiWay>(way)), *machine.error_percent[way]);
-  json.end_object().end_object();
+  json.end_array();
+  errors_json(json, machine);
+  if (machine.unsteady_percent) json.field("unsteady_percent", *machine.unsteady_percent);
+  json.end_object();
   return out + "\n";
 }
 
@@ -106,9 +150,9 @@ int measure(MeasureArguments& given) {
 }  // namespace
 
 void add_measure(CLI::App& program, ExitCode& exit) {
-  auto* command = program.add_subcommand(
-      "measure",
-      "Measure this machine (message, byte, reduction) and check predictions against live AllReduces");
+  auto* command = program.add_subcommand("measure",
+                                         "Measure this machine (the steps of AllReduces, by size) and check "
+                                         "predictions against live AllReduces");
   const auto given = std::make_shared<MeasureArguments>();
   command->add_option("-n,--ranks", given->options.ranks, "Ranks that run at once")
       ->capture_default_str()

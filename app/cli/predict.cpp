@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "backend/model/nccl_tests_table.hpp"
@@ -191,7 +192,7 @@ double bus_factor(std::int64_t ranks) {
 }
 
 std::string measured_json(const PredictOptions& options, const sim::MeasuredMachine& machine,
-                          std::int64_t ranks, const std::optional<double>& error) {
+                          std::int64_t ranks) {
   std::string out;
   sim::JsonWriter json(out);
   json.begin_object()
@@ -212,38 +213,66 @@ std::string measured_json(const PredictOptions& options, const sim::MeasuredMach
     json.field("algorithm", sim::to_word(algorithm))
         .field("protocol", "mpi")
         .field("channels", std::int64_t{1});
-    optional_field(json, "expected_error_percent", error);
+    optional_field(json, "expected_error_percent", sim::expected_error(machine, sim::MpiWay::Library, bytes));
+    json.key("ways").begin_object();
+    for (std::size_t way = 0; way < sim::kMpiWays; ++way) {
+      const auto which = static_cast<sim::MpiWay>(way);
+      json.key(sim::to_word(which)).begin_object();
+      json.field("time_us", five_digits(sim::predict_us(machine, which, ranks, bytes)));
+      json.field("algorithm", sim::to_word(sim::algorithm_of(which, ranks, bytes)));
+      optional_field(json, "expected_error_percent", sim::expected_error(machine, which, bytes));
+      json.end_object();
+    }
+    json.end_object();
     json.key("nccl_choice").null();
     json.end_object();
     if (bytes > options.sizes.to / 2) break;
   }
-  json.end_array().end_object();
+  json.end_array();
+  optional_field(json, "unsteady_percent", machine.unsteady_percent);
+  json.end_object();
   return out + "\n";
 }
 
+std::string with_error(double us, const std::optional<double>& error) {
+  return us_text(us) + (error ? fmt::format(" ±{:.0f} %", *error) : std::string(" (not checked)"));
+}
+/// Right-aligned by what people see: μ and ± take two bytes.
+std::string padded(const std::string& text, std::size_t width) {
+  const auto seen = static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return std::string(width - std::min(width, seen), ' ') + text;
+}
+
 std::string measured_text(const PredictOptions& options, const sim::MeasuredMachine& machine,
-                          std::int64_t ranks, const std::optional<double>& error) {
-  std::string out = fmt::format(
-      "{}: {}\n{} on {} ranks of one machine, MPI_Allreduce\n", sim::escape_for_display(machine.name),
-      sim::escape_for_display(machine.library), sim::to_word(options.collective), ranks);
-  out += fmt::format("{:>10} {:>11} {:>9} {:>9}  {:<19} {}\n", "size", "time", "algbw", "busbw", "algorithm",
-                     "expected error");
-  const std::string expected = error ? fmt::format("{:.0f} %", *error) : "not measured";
+                          std::int64_t ranks) {
+  std::string out =
+      fmt::format("{}: {}\n{} on {} ranks of one machine\n", sim::escape_for_display(machine.name),
+                  sim::escape_for_display(machine.library), sim::to_word(options.collective), ranks);
+  out += fmt::format("{:>10} {:>20} {:>8} {:>8}  {:<19} {:>20} {:>20}\n", "size", "MPI_Allreduce", "algbw",
+                     "busbw", "algorithm", "live (stepped)", "live --fused");
   for (std::int64_t bytes = options.sizes.from;; bytes *= 2) {
-    const sim::MpiAlgorithm algorithm = sim::algorithm_of(sim::MpiWay::Library, ranks, bytes);
+    const auto told = [&](sim::MpiWay way) {
+      return padded(
+          with_error(sim::predict_us(machine, way, ranks, bytes), sim::expected_error(machine, way, bytes)),
+          20);
+    };
     const double us = sim::predict_us(machine, sim::MpiWay::Library, ranks, bytes);
-    const std::string time = us_text(us);
-    const std::size_t width = time.find("μ") == std::string::npos ? 11 : 12;
-    out += fmt::format("{:>10} {:>{}} {:>9.3f} {:>9.3f}  {:<19} {}\n", sim::format_bytes(bytes), time, width,
-                       algbw(bytes, us), algbw(bytes, us) * bus_factor(ranks), sim::to_word(algorithm),
-                       expected);
+    out += fmt::format("{:>10} {} {:>8.3f} {:>8.3f}  {:<19} {} {}\n", sim::format_bytes(bytes),
+                       told(sim::MpiWay::Library), algbw(bytes, us), algbw(bytes, us) * bus_factor(ranks),
+                       sim::to_word(sim::algorithm_of(sim::MpiWay::Library, ranks, bytes)),
+                       told(sim::MpiWay::Stepped), told(sim::MpiWay::Fused));
     if (bytes > options.sizes.to / 2) break;
   }
   out +=
-      "algbw and busbw in GB/s (10^9 bytes/s). The expected error is the median on this machine, when it was "
-      "measured";
+      "algbw and busbw of MPI_Allreduce in GB/s (10^9 bytes/s). ±: the median error at sizes of that band on "
+      "this "
+      "machine,\nwhen it was measured";
   if (ranks != machine.ranks) out += fmt::format(" with {} ranks", machine.ranks);
-  return out + ".\n";
+  out += ".";
+  if (machine.unsteady_percent)
+    out += fmt::format(" Its own speed changed by {:.0f} % meanwhile.", *machine.unsteady_percent);
+  return out + "\n";
 }
 
 }  // namespace
@@ -260,9 +289,7 @@ sim::Result<std::string> run_predict_measured(const PredictOptions& options,
   const std::int64_t ranks = options.gpus_per_node > 0 ? options.gpus_per_node : machine.ranks;
   if (ranks < 2)
     return sim::Error{.what = "one rank has nobody to reduce with", .legal = "--gpus-per-node 2 …"};
-  const auto& error = machine.error_percent[static_cast<std::size_t>(sim::MpiWay::Library)];
-  return options.json ? measured_json(options, machine, ranks, error)
-                      : measured_text(options, machine, ranks, error);
+  return options.json ? measured_json(options, machine, ranks) : measured_text(options, machine, ranks);
 }
 
 sim::Result<std::string> run_compare(const CompareOptions& options, std::string_view text,

@@ -76,7 +76,7 @@ int run(const RunOptions& options) {
   if (!options.machine.empty()) {
     const auto machine = load_machine(options.machine);
     if (!machine) return report(machine.error(), options.json, kBadInput);
-    sim::put_on_machine(*scenario, machine->machine);
+    sim::put_on_machine(*scenario, *machine);
   }
   const sim::Simulation simulation = sim::simulate(*scenario);
   if (auto written = write_outputs(options, simulation.trace); !written)

@@ -1,5 +1,6 @@
-// Measures this machine: what a message, a byte and a reduction cost between as many local ranks, and how
-// long AllReduces take in the three ways of live ranks and Open MPI.
+// Measures this machine: what messages, reductions and copies cost by size between so many local ranks, and
+// how long AllReduces take in the three ways of live ranks and Open MPI. Predictions come from the former
+// alone; the latter check them.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +14,19 @@ namespace ringside::backend {
 
 struct MeasureOptions {
   int ranks = 4;
-  std::int64_t from_bytes = 1 << 10, to_bytes = 4 << 20;  // of the AllReduces: from, four times that … to
-  std::string program_folder;                             // where ringside-rank is
+  std::int64_t from_bytes = 1 << 10, to_bytes = 64 << 20;  // of the AllReduces: from, four times that … to
+  std::string program_folder;                              // where ringside-rank is
 };
 
 struct MeasuredAllReduce {
   sim::MpiWay way = sim::MpiWay::Stepped;
   std::int64_t bytes = 0;
-  double measured_us = 0, predicted_us = 0;
+  double measured_us = 0, predicted_us = 0;  // medians of all rounds
   sim::MpiAlgorithm algorithm = sim::MpiAlgorithm::Ring;
-  /// (predicted - measured) / measured, in percent.
-  double error_percent() const { return (predicted_us / measured_us - 1) * 100; }
+  /// (predicted - measured) / measured in percent, each round by itself; the median.
+  double error_percent = 0;
+  /// Half of the distance between the quartiles of the measured times, in percent of their median.
+  double spread_percent = 0;
 };
 
 struct Measurement {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <limits>
 
-#include "sim/base/check.hpp"
+#include "sim/model/mpi_costs.hpp"
 
 namespace ringside::sim {
 namespace {
@@ -35,17 +35,6 @@ constexpr std::array<RankRow, 11> kOpenMpi = {{
     {4096, {{{2048, 2}, {4096, 5}, {16384, 3}, {kAny, 6}}}},
     {kAny, {{{2048, 2}, {16384, 5}, {32768, 3}, {kAny, 6}}}},
 }};
-
-struct Log {
-  double floor = 0;
-  bool power_of_two = true;
-};
-Log log2_of(std::int64_t ranks) {
-  Log log;
-  for (std::int64_t x = ranks; x > 1; x >>= 1) log.floor += 1;
-  log.power_of_two = (ranks & (ranks - 1)) == 0;
-  return log;
-}
 
 }  // namespace
 
@@ -94,38 +83,7 @@ MpiAlgorithm mpich_choice(std::int64_t ranks, std::int64_t bytes, std::int64_t c
 
 double mpi_allreduce_us(MpiAlgorithm algorithm, const MpiMachine& machine, std::int64_t ranks,
                         std::int64_t bytes) {
-  RINGSIDE_CHECK_LE(std::int64_t{1}, ranks);
-  if (ranks == 1) return 0;
-  const double p = static_cast<double>(ranks), m = static_cast<double>(bytes);
-  const double a = machine.alpha_us, wire = m / machine.bytes_per_us, reduce = m / machine.reduce_per_us;
-  const double part = (p - 1) / p;
-  const Log log = log2_of(ranks);
-  const double ceiling = log.power_of_two ? log.floor : log.floor + 1;
-  switch (algorithm) {
-    case MpiAlgorithm::BasicLinear:
-      return (p - 1) * (2 * (a + wire) + reduce);
-    case MpiAlgorithm::NonOverlapping:
-      return 2 * ceiling * (a + wire) + ceiling * reduce;
-    case MpiAlgorithm::RecursiveDoubling: {
-      const double folded = log.power_of_two ? 0 : 2 * (a + wire) + reduce;
-      return log.floor * (a + wire + reduce) + folded;
-    }
-    case MpiAlgorithm::Ring:
-      return 2 * (p - 1) * a + part * (2 * wire + reduce);
-    case MpiAlgorithm::SegmentedRing: {
-      // As the ring, but a chunk travels in segments: more messages in the reduce-scatter half, whose
-      // reduction overlaps.
-      const double segments = std::max(1.0, m / p / static_cast<double>(machine.segment_bytes));
-      const double overlapped = segments > 1 ? part * reduce / segments : part * reduce;
-      return (p - 1) * (segments + 1) * a + 2 * part * wire + overlapped;
-    }
-    case MpiAlgorithm::Rabenseifner:
-      if (log.power_of_two) return 2 * log.floor * a + part * (2 * wire + reduce);
-      return (2 * log.floor + 2) * a + (2 * part + 2) * wire + (1 + part) * reduce;
-    case MpiAlgorithm::AllgatherReduce:
-      return (p - 1) * (a + wire + reduce);
-  }
-  return 0;
+  return mpi_allreduce_us(algorithm, costs_of(machine), ranks, bytes, machine.segment_bytes);
 }
 
 std::vector<MpiRow> mpi_rows(const MpiMachine& machine, std::int64_t ranks, std::int64_t bytes) {

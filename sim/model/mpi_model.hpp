@@ -25,7 +25,7 @@ inline constexpr int kMpiAlgorithmCount = 7;
 /// "allgather_reduce"
 std::string_view to_word(MpiAlgorithm algorithm);
 
-/// What a machine is, as measured: OSU or our own ping-pong and reduce loop.
+/// A machine in three constants, as textbooks have it. mpi_costs.hpp has what a byte costs by size.
 struct MpiMachine {
   double alpha_us = 1;                   // one small message
   double bytes_per_us = 10'000;          // 1/β: 10,000 is 10 GB/s
@@ -42,8 +42,8 @@ MpiAlgorithm open_mpi_old_choice(std::int64_t ranks, std::int64_t bytes, bool co
 /// user's operation; else Rabenseifner.
 MpiAlgorithm mpich_choice(std::int64_t ranks, std::int64_t bytes, std::int64_t count, bool user_operation);
 
-/// Time of an AllReduce in µs. Recursive doubling and Rabenseifner on ranks that are no power of two fold the
-/// surplus into the power below first. 0 for one rank.
+/// Time of an AllReduce in µs (mpi_costs.hpp has the steps). Recursive doubling and Rabenseifner on ranks
+/// that are no power of two fold the surplus into the power below first. 0 for one rank.
 double mpi_allreduce_us(MpiAlgorithm algorithm, const MpiMachine& machine, std::int64_t ranks,
                         std::int64_t bytes);
 
