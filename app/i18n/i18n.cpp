@@ -1,4 +1,5 @@
 #include "app/i18n/i18n.hpp"
+#include "app/i18n/on_cpu.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,6 +18,8 @@ namespace {
 // The current language table: the one piece of global state of the window besides ImGui's context.
 std::array<TextTable, 2> g_tables;
 Lang g_language = Lang::En;
+bool g_on_cpu = false;
+constexpr std::string_view kOnCpu = "on_cpu.";
 
 void flatten(const toml::table& table, const std::string& prefix, TextTable& out) {
   for (const auto& [key, node] : table) {
@@ -138,6 +141,14 @@ Lang language() {
   return g_language;
 }
 
+void set_ranks_on_cpu(bool on_cpu) {
+  g_on_cpu = on_cpu;
+}
+
+bool ranks_on_cpu() {
+  return g_on_cpu;
+}
+
 Lang language_of_environment() {
   for (const char* name : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
     const char* value = std::getenv(name);
@@ -150,6 +161,10 @@ Lang language_of_environment() {
 }
 
 const std::string& tr(std::string_view key) {
+  if (g_on_cpu && !key.starts_with(kOnCpu))
+    if (const auto found = text_table(g_language).find(std::string(kOnCpu) + std::string(key));
+        found != text_table(g_language).end())
+      return found->second;
   for (const Lang lang : {g_language, Lang::En}) {
     const TextTable& table = text_table(lang);
     if (const auto found = table.find(key); found != table.end()) return found->second;

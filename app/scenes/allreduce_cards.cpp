@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/draw/parts.hpp"
+#include "app/draw/rank_place.hpp"
 #include "app/i18n/i18n.hpp"
 #include "app/scenes/allreduce_pen.hpp"
 
@@ -95,7 +96,7 @@ void draw_header(const Pen& p, const CardBox& card) {
   const float y = b.y + (first ? 27.0f : large ? 23.0f : 20.0f), h = first ? 28 : large ? 24.0f : 20.0f;
   const std::string name = parts::rank_name(card.rank);
   const std::string full =
-      name + " · GPU " + std::to_string(p.ring.ranks[static_cast<std::size_t>(card.rank)].local_rank);
+      parts::rank_place(card.rank, p.ring.ranks[static_cast<std::size_t>(card.rank)].local_rank);
   const bool long_name = b.w >= 240 && !p.view.ctx.presenter;
   const float tag = parts::rank_tag(c, {b.x + (b.w >= 240 ? 14.0f : 10.0f), y}, card.rank,
                                     {.width = 30,

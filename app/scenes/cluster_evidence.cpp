@@ -5,6 +5,7 @@
 #include <array>
 
 #include "app/draw/parts.hpp"
+#include "app/draw/rank_place.hpp"
 #include "app/i18n/i18n.hpp"
 #include "app/i18n/phrases.hpp"
 #include "app/scenes/cluster_grid.hpp"
@@ -212,8 +213,7 @@ void draw_rank_gauges(InspectorColumn& k, int rank) {
   const ClusterView& cluster = *k.f.cluster;
   const sim::RankFrame& r = ranks[static_cast<std::size_t>(rank)];
   if (!inspector_heading(k,
-                         parts::rank_name(rank) + " · " + cluster.node_name(cluster.node_of(rank)) +
-                             " · GPU " + std::to_string(rank % cluster.per_node),
+                         parts::rank_place(rank, rank % cluster.per_node, cluster.node_name(cluster.node_of(rank))),
                          30))
     return;
   std::string state;

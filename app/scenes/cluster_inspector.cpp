@@ -6,6 +6,7 @@
 #include <array>
 
 #include "app/draw/parts.hpp"
+#include "app/draw/rank_place.hpp"
 #include "app/i18n/i18n.hpp"
 #include "app/i18n/phrases.hpp"
 #include "app/scenes/cluster_grid.hpp"
@@ -104,8 +105,7 @@ void culprit_card(InspectorColumn& k, const sim::Diagnosis& d) {
                                           : parts::Mark::Dead;
   parts::state_mark(k.c, mark.inset(4), state);
   parts::brackets(k.c, mark.inset(-1), k.t.fail, 8, 2.5f);
-  std::string title = rank >= 0 ? parts::rank_name(rank) + " · " + cluster.node_name(cluster.node_of(rank)) +
-                                      " · GPU " + std::to_string(rank % cluster.per_node)
+  std::string title = rank >= 0 ? parts::rank_place(rank, rank % cluster.per_node, cluster.node_name(cluster.node_of(rank)))
                                 : who_of(d);
   if (d.culprits.size() > 1) title += "  " + tr("cluster.and_more", {std::to_string(d.culprits.size() - 1)});
   const float tx = mark.right() + 18, room = box.right() - 10 - tx;

@@ -78,7 +78,8 @@ const sim::Diagnosis* Verdicts::ask(const SceneContext& ctx, std::int64_t t, boo
 std::int64_t Verdicts::moment(const SceneContext& ctx, const ClusterStory& story, bool& pending) {
   const std::int64_t t = ctx.frame.t;
   if (t >= ctx.end_time) return ctx.end_time;
-  std::int64_t moment = std::max(story.last_trouble(t), stalled_since(ctx.frame));
+  const bool live = ctx.trace.header.source == "live";  // there LiveJudge says when a wait is too long
+  std::int64_t moment = std::max(story.last_trouble(t), live ? -1 : stalled_since(ctx.frame));
   if (moment >= 0) return moment;
   // What shows in no single event (slow ranks and links, calls that differ, weights) is known from its
   // evidence.
@@ -99,6 +100,10 @@ Verdicts::Answer Verdicts::at(const SceneContext& ctx, const ClusterStory& story
   end_ = ctx.end_time;
   collect();
   Answer answer;
+  if (ctx.trace.header.source == "live") {
+    const LiveView& live = live_.at(ctx);
+    if (live.trouble) return {live.verdict ? &*live.verdict : nullptr, live_.pending()};
+  }
   const std::int64_t when = moment(ctx, story, answer.pending);
   if (when < 0) return answer;
   answer.diagnosis = ask(ctx, when, answer.pending);

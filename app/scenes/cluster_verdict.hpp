@@ -1,6 +1,6 @@
 // The diagnosis at the playhead: what could be known by then. Diagnosing a big job takes a tenth of a second,
 // so it is done on another thread and kept; between two moments at which something went wrong it cannot
-// change.
+// change. A live run is judged as the live scene does: a hung rank has its verdict there within two seconds.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/scenes/cluster_story.hpp"
+#include "app/scenes/live_judge.hpp"
 #include "app/scenes/scene.hpp"
 #include "sim/diagnosis/diagnosis.hpp"
 
@@ -34,6 +35,7 @@ class Verdicts {
   const sim::Diagnosis* ask(const SceneContext& ctx, std::int64_t t, bool& pending);
   std::int64_t moment(const SceneContext& ctx, const ClusterStory& story, bool& pending);
 
+  LiveJudge live_;
   std::uint64_t generation_ = ~std::uint64_t{0};
   std::size_t size_ = 0;
   std::int64_t end_ = 0;

@@ -90,7 +90,9 @@ std::vector<Known> known(const LiveView& live) {
   if (!live.one_host) {
     int hosts = 1;
     for (std::size_t i = 1; i < live.lanes.size(); ++i) hosts += live.lanes[i].host != live.lanes[i - 1].host;
-    rows.push_back({tr("live.know.clocks", {std::to_string(hosts)}), Truth::Inferred});
+    rows.push_back({live.one_time ? tr("live.know.clocks_known", {std::to_string(hosts), time_text(live.clock_error_ns)})
+                                  : tr("live.know.clocks", {std::to_string(hosts)}),
+                    live.one_time ? Truth::Inferred : Truth::Hidden});
   }
   return rows;
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "app/i18n/i18n.hpp"
+#include "app/scenes/live_judge.hpp"
 #include "app/session/live_desk.hpp"
 #include "app/session/session.hpp"
 #include "sim/base/text.hpp"
@@ -60,20 +61,13 @@ class LiveScene final : public Scene {
  public:
   void prepare(const SceneContext& ctx) override {
     shown_ = ctx.trace.header.source == "live";
-    running_ = shown_ && ctx.live != nullptr && ctx.live->trace() == &ctx.trace;
     predicting_ = prediction_.update(ctx);
     if (!shown_) return;
-    const bool same = seen_generation_ == ctx.generation && seen_events_ == ctx.trace.size() &&
-                      view_.t == ctx.frame.t;
-    if (same) return;
-    seen_generation_ = ctx.generation;
-    seen_events_ = ctx.trace.size();
-    index_.update(ctx.trace, ctx.generation);
-    view_ = make_live_view(ctx.trace, index_, ctx.frame, running_);
+    judge_.at(ctx);
   }
 
   void draw(View& view) override {
-    if (predicting_) view.ui.wake_in(0.1);
+    if (predicting_ || judge_.pending()) view.ui.wake_in(0.1);
     if (!shown_) return live::draw_connect(view, url_);
     if (view.ctx.presenter) return draw_enlarged(view);
     live::Paint p = paint(view);
@@ -97,7 +91,7 @@ class LiveScene final : public Scene {
 
   Timeline timeline(const SceneContext& ctx) const override {
     Timeline line = default_timeline(ctx);
-    line.bands = {{line.from, line.to, running_ ? tr("live.now.drag") : std::string()}};
+    line.bands = {{line.from, line.to, judge_.running() ? tr("live.now.drag") : std::string()}};
     line.ticks.clear();
     line.labels.clear();
     return line;
@@ -112,7 +106,7 @@ class LiveScene final : public Scene {
     std::string out = tr("live.fact.ranks", {std::to_string(ctx.trace.header.world_size)});
     int hosts = 0;
     std::string device, last;
-    for (const LiveLane& lane : view_.lanes) {
+    for (const LiveLane& lane : judge_.view().lanes) {
       if (device.empty()) device = lane.device;
       if (lane.host.empty() || lane.host == last) continue;
       last = lane.host;
@@ -120,12 +114,12 @@ class LiveScene final : public Scene {
     }
     if (hosts > 1) out += " · " + tr("live.fact.hosts", {std::to_string(hosts)});
     if (!device.empty()) out += " · " + sim::escape_for_display(device);
-    if (view_.called) out += " · " + tr(view_.ring_steps ? "live.fact.stepped" : "live.fact.fused");
+    if (judge_.view().called) out += " · " + tr(judge_.view().ring_steps ? "live.fact.stepped" : "live.fact.fused");
     return out;
   }
 
   std::string caption(const SceneContext& ctx) const override {
-    return shown_ ? live::sentences(view_, ctx.live, running_).first : std::string();
+    return shown_ ? live::sentences(judge_.view(), ctx.live, judge_.running()).first : std::string();
   }
 
  private:
@@ -140,14 +134,11 @@ class LiveScene final : public Scene {
   }
 
   live::Paint paint(View& view) const {
-    return {view, view.canvas, view.canvas.theme(), view_, view.ctx.live, running_};
+    return {view, view.canvas, view.canvas.theme(), judge_.view(), view.ctx.live, shown_ && judge_.running()};
   }
 
-  bool shown_ = false, running_ = false, predicting_ = false;
-  std::uint64_t seen_generation_ = ~std::uint64_t{0};
-  std::size_t seen_events_ = 0;
-  StepIndex index_;
-  LiveView view_;
+  bool shown_ = false, predicting_ = false;
+  LiveJudge judge_;
   live::Prediction prediction_;
   live::FaultChoice fault_;
   std::string url_;

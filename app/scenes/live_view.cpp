@@ -24,8 +24,8 @@ std::int64_t median(std::vector<std::int64_t> values) {
 
 /// `ended`: its process is known to be gone. A frame calls a rank stalled that waits for long, though it
 /// speaks, and dead that was silent for a minute, though nobody saw its end: here silence is silence.
-LiveState state_of(const sim::RankFrame& rank, std::int64_t t, bool ended) {
-  const bool silent = rank.heartbeats && rank.last_heard >= 0 && t - rank.last_heard >= sim::kSilentAfterNs;
+LiveState state_of(const sim::RankFrame& rank, std::int64_t heard_ns, std::int64_t error_ns, bool ended) {
+  const bool silent = rank.heartbeats && heard_ns >= 0 && heard_ns - error_ns >= sim::kSilentAfterNs;
   if (!ended && silent && rank.status != RankStatus::TimedOut && rank.status != RankStatus::Aborted)
     return LiveState::Silent;
   switch (rank.status) {
@@ -45,6 +45,15 @@ LiveState state_of(const sim::RankFrame& rank, std::int64_t t, bool ended) {
 
 bool has_ended(LiveState state) {
   return state == LiveState::Dead || state == LiveState::Stopped || state == LiveState::Done;
+}
+
+/// The latest event of any rank, on one time; the frame's own time without clocks.
+std::int64_t last_heard(const sim::Frame& frame, std::span<const RankClock> clocks) {
+  if (clocks.empty()) return frame.t;
+  std::int64_t last = 0;
+  for (std::size_t r = 0; r < std::min(frame.ranks.size(), clocks.size()); ++r)
+    if (frame.ranks[r].last_heard >= 0) last = std::max(last, frame.ranks[r].last_heard - clocks[r].offset_ns);
+  return last;
 }
 
 /// The calls of a rank that it had made by t.
@@ -110,14 +119,14 @@ std::int64_t step_median(const StepIndex& index, std::int64_t t) {
 }
 
 void fill_lane(LiveLane& lane, const sim::Trace& trace, const StepIndex::RankTimes& times,
-               const sim::RankFrame& rank, std::int64_t t) {
+               const sim::RankFrame& rank, std::int64_t t, std::int64_t ahead_ns) {
   if (times.ended >= 0 && times.ended <= t) lane.ended = times.ended;
-  lane.state = state_of(rank, t, lane.ended >= 0);
+  if (rank.last_heard >= 0) lane.heard_ns = std::max<std::int64_t>(0, t + ahead_ns - rank.last_heard);
+  lane.state = state_of(rank, lane.heard_ns, lane.clock_error_ns, lane.ended >= 0);
   lane.poisoned = rank.poisoned;
   lane.by_signal = rank.by_signal;
   lane.exit_code = rank.exit_code;
   lane.step = rank.step;
-  if (rank.last_heard >= 0) lane.heard_ns = t - rank.last_heard;
   if (rank.hello != sim::kNone) {
     const sim::Hello& hello = trace.hello(rank.hello);
     lane.host = hello.host;
@@ -150,12 +159,13 @@ void find_waits(LiveView& view, const sim::Trace& trace, const StepIndex& index)
     std::uint32_t coll = sim::kNone;
     const std::int64_t since =
         in_call_since(index.ranks()[static_cast<std::size_t>(lane.rank)], view.t, coll);
-    if (since < 0 || view.t - since < shown_from) continue;
+    const std::int64_t surely = view.t - since - view.clock_error_ns;  // it waits for so long, however clocks are
+    if (since < 0 || surely < shown_from) continue;
     if (lane.state == LiveState::Silent) continue;  // what it does is not visible
     lane.state = LiveState::Waiting;
     lane.waiting_from = since;
     ++view.waiting;
-    if (view.t - since < far_too_long) continue;
+    if (surely < far_too_long) continue;
     view.stuck.push_back(lane.rank);
     view.stuck_ns = std::max(view.stuck_ns, view.t - since);
     if (stuck_in == sim::kNone || coll < stuck_in) stuck_in = coll;
@@ -205,24 +215,25 @@ bool in_trouble(const LiveView& view) {
   return !view.stuck.empty() || (some_done && some_run && view.waiting > 0);
 }
 
-/// At the edge of a running job somebody is always inside a call: that alone is no hang. Only where a rank is
-/// silent, gone or far too late the end of the trace is judged as an end.
-sim::Diagnosis judge(const LiveView& view, const sim::Trace& trace, bool grows) {
-  const bool stands = view.silent > 0 || !view.stuck.empty() || view.failed > 0 || view.ended > 0;
-  const bool at_end = view.t >= trace.end_time();
-  if (!at_end) return sim::diagnose_at(trace, view.t);
-  return !grows || stands ? sim::diagnose(trace) : sim::diagnose_at(trace, view.t - 1);
-}
-
 }  // namespace
 
 std::int64_t long_wait_ns(std::int64_t median_ns) {
   return std::max<std::int64_t>(3 * kSecond / 2, 10 * median_ns);
 }
 
-LiveView make_live_view(const sim::Trace& trace, const StepIndex& index, const sim::Frame& frame, bool grows) {
+sim::Diagnosis judge(const LiveView& view, const sim::Trace& trace, bool grows) {
+  const bool stands = view.silent > 0 || !view.stuck.empty() || view.failed > 0 || view.ended > 0;
+  const bool at_end = view.t_frame >= trace.end_time();
+  if (!at_end) return sim::diagnose_at(trace, view.t_frame);
+  return !grows || stands ? sim::diagnose(trace) : sim::diagnose_at(trace, view.t_frame - 1);
+}
+
+LiveView make_live_view(const sim::Trace& trace, const StepIndex& index, const sim::Frame& frame, bool grows,
+                        std::span<const RankClock> clocks) {
   LiveView view;
-  view.t = frame.t;
+  view.t_frame = frame.t;
+  view.t = frame.t >= trace.end_time() ? last_heard(frame, clocks) : frame.t;
+  view.one_time = !clocks.empty();
   view.step = frame.step;
   view.missing_events = frame.missing_events;
   const std::size_t world = std::min(frame.ranks.size(), index.ranks().size());
@@ -230,7 +241,10 @@ LiveView make_live_view(const sim::Trace& trace, const StepIndex& index, const s
   for (std::size_t r = 0; r < world; ++r) {
     LiveLane& lane = view.lanes[r];
     lane.rank = static_cast<int>(r);
-    fill_lane(lane, trace, index.ranks()[r], frame.ranks[r], view.t);
+    const RankClock clock = r < clocks.size() ? clocks[r] : RankClock{};
+    lane.clock_error_ns = clock.error_ns;
+    view.clock_error_ns = std::max(view.clock_error_ns, clock.error_ns);
+    fill_lane(lane, trace, index.ranks()[r], frame.ranks[r], view.t, clock.offset_ns);
     view.one_host = view.one_host && (lane.host.empty() || lane.host == view.lanes.front().host);
     view.present += lane.state != LiveState::Absent && !has_ended(lane.state) ? 1 : 0;
     view.silent += lane.state == LiveState::Silent ? 1 : 0;
@@ -245,7 +259,7 @@ LiveView make_live_view(const sim::Trace& trace, const StepIndex& index, const s
   for (LiveLane& lane : view.lanes)
     cut_pieces(lane, index.ranks()[static_cast<std::size_t>(lane.rank)], view.from, view.t);
   view.trouble = in_trouble(view);
-  if (view.trouble) view.verdict = judge(view, trace, grows);
+  if (view.trouble && clocks.empty()) view.verdict = judge(view, trace, grows);
   return view;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct LiveLane {
   int exit_code = 0;
   std::int32_t step = 0;
   std::int64_t seq = 0;           // last it called; 0 = none yet
+  std::int64_t clock_error_ns = 0;  // its times are known to ± this, against the other hosts'
   std::int64_t heard_ns = -1;     // since its last event; -1 = never heard
   std::int64_t waiting_from = -1; // in a call that takes far longer than usual, since it called; -1 = no
   std::int64_t ended = -1;        // its process is gone since
@@ -44,8 +46,16 @@ struct LiveCall {
   bool finished = false;
 };
 
+/// How far the clock of a rank's host is ahead of the reference's, and how well that is known.
+struct RankClock {
+  std::int64_t offset_ns = 0, error_ns = 0;
+};
+
 struct LiveView {
-  std::int64_t t = 0, from = 0;  // the window of time
+  std::int64_t t = 0, from = 0;  // the window of time, by the reference host's clock
+  std::int64_t t_frame = -1;     // the frame's own time
+  bool one_time = false;         // hosts' clocks are corrected for
+  std::int64_t clock_error_ns = 0;  // the largest error of that
   std::vector<LiveLane> lanes;   // by rank
   bool one_host = true;
   int present = 0, silent = 0, waiting = 0, ended = 0, failed = 0;
@@ -67,8 +77,14 @@ struct LiveView {
   std::optional<sim::Diagnosis> verdict;  // only in trouble
 };
 
-/// What the scene shows at the frame's time. `grows`: the trace's end is not the job's.
-LiveView make_live_view(const sim::Trace& trace, const StepIndex& index, const sim::Frame& frame, bool grows);
+/// What the scene shows at the frame's time. `grows`: the trace's end is not the job's. `clocks`: of the ranks of a job
+/// on several hosts, for which `index` has to be made with the same offsets; then the diagnosis is left to the caller.
+LiveView make_live_view(const sim::Trace& trace, const StepIndex& index, const sim::Frame& frame, bool grows,
+                        std::span<const RankClock> clocks = {});
+
+/// The diagnosis at the view's time. At the edge of a running job somebody is always inside a call, which is no hang:
+/// only where a rank is silent, gone or far too late the end of the trace is judged as an end.
+sim::Diagnosis judge(const LiveView& view, const sim::Trace& trace, bool grows);
 
 /// From here on a wait counts as one that is far too long, where calls take `median_ns`.
 std::int64_t long_wait_ns(std::int64_t median_ns);

@@ -9,15 +9,22 @@ using sim::EventType;
 
 }  // namespace
 
-void StepIndex::update(const sim::Trace& trace, std::uint64_t generation) {
-  if (generation != generation_ || trace.size() < seen_) {
+void StepIndex::update(const sim::Trace& trace, std::uint64_t generation,
+                       const std::vector<std::int64_t>& offsets) {
+  if (generation != generation_ || trace.size() < seen_ || offsets != offsets_) {
     *this = {};
     generation_ = generation;
+    offsets_ = offsets;
     world_ = std::max(0, trace.header.world_size);
     grouped_ = trace.header.detail == sim::Detail::Groups;
     ranks_.resize(grouped_ ? 1 : static_cast<std::size_t>(world_));
   }
-  for (; seen_ < trace.size(); ++seen_) take(trace, trace.events()[seen_]);
+  for (; seen_ < trace.size(); ++seen_) {
+    sim::Event e = trace.events()[seen_];
+    if (e.rank() >= 0 && static_cast<std::size_t>(e.rank()) < offsets_.size())
+      e.t = std::max<std::int64_t>(0, e.t - offsets_[static_cast<std::size_t>(e.rank())]);
+    take(trace, e);
+  }
 }
 
 void StepIndex::note_step(std::int32_t step, std::int64_t from, std::int64_t to) {

@@ -32,8 +32,10 @@ struct StepSpan {
 
 class StepIndex {
  public:
-  /// Takes in what the trace has got since; starts anew with another generation.
-  void update(const sim::Trace& trace, std::uint64_t generation);
+  /// Takes in what the trace has got since; starts anew with another generation. `offsets`: how far the clock
+  /// of each rank's host is ahead; its events count as so much earlier. Other offsets start anew too.
+  void update(const sim::Trace& trace, std::uint64_t generation,
+              const std::vector<std::int64_t>& offsets = {});
 
   struct RankTimes {
     std::vector<PhaseSpan> phases;
@@ -60,6 +62,7 @@ class StepIndex {
   void note_step(std::int32_t step, std::int64_t from, std::int64_t to);
 
   std::uint64_t generation_ = ~std::uint64_t{0};
+  std::vector<std::int64_t> offsets_;
   std::size_t seen_ = 0;
   bool grouped_ = false;
   std::int32_t world_ = 0;

@@ -46,7 +46,7 @@ LiveDesk::LiveDesk() = default;
 
 LiveDesk::~LiveDesk() {
   client_.reset();
-  here_.end(8'000);  // mpirun and hub get their time to end in order
+  here_.leave_to_end();  // mpirun and hub take their seconds to end in order; the window does not wait for them
 }
 
 // --- watching

@@ -34,7 +34,7 @@ struct HereOptions {
 class LiveDesk {
  public:
   LiveDesk();
-  ~LiveDesk();  // ends what was started here
+  ~LiveDesk();  // tells what was started here to end, and does not wait for it
   LiveDesk(const LiveDesk&) = delete;
   LiveDesk& operator=(const LiveDesk&) = delete;
 

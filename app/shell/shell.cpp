@@ -1,4 +1,5 @@
 #include "app/shell/shell.hpp"
+#include "app/i18n/on_cpu.hpp"
 #include "app/i18n/titles.hpp"
 
 #include <algorithm>
@@ -45,6 +46,16 @@ std::string shell_facts(const SceneContext& ctx) {
                     tr_word("algorithm", sim::to_word(c.algorithm)) + " · " +
                     std::string(sim::to_word(ctx.scenario->tensor.dtype)) + " · ";
   return out + fill_pattern(tr_word("op", sim::to_word(c.op)), {std::to_string(ctx.scenario->world_size())});
+}
+
+/// A live run (or its recording) whose ranks are processes on CPUs. Each says what it is in its first event.
+bool is_of_cpus(const sim::Trace& trace) {
+  constexpr std::size_t kSoon = 4096;  // a trace that says it nowhere is not searched in every frame
+  if (trace.header.source != "live") return false;
+  for (std::size_t i = 0; i < std::min(trace.size(), kSoon); ++i)
+    if (const sim::Event& e = trace.events()[i]; e.type == sim::EventType::Hello)
+      return trace.hello(e.hello.hello).device.starts_with("CPU");
+  return false;
 }
 
 }  // namespace
@@ -104,6 +115,7 @@ void Shell::frame(Canvas& canvas, Ui& ui, Session& session, const Settings& sett
   if (entry == nullptr || (entry->needs_trace && !session.has_trace())) entry = &scene_table().front();
   shown_scene_ = std::string(entry->id);
   Scene& scene = this->scene(entry->id);
+  set_ranks_on_cpu(is_of_cpus(session.trace()));
   SceneContext ctx{.trace = session.trace(),
                    .frame = session.frame(),
                    .playhead = session.playhead(),

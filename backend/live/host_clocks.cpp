@@ -113,6 +113,23 @@ std::optional<HostOffset> HostClocks::offset_of(int rank) const {
   return offset_of(host->first, host->second);
 }
 
+void TraceClocks::update(const sim::Trace& trace) {
+  if (trace.size() < seen_) *this = {};
+  const int world = trace.header.world_size;
+  for (; seen_ < trace.size(); ++seen_) {
+    const sim::Event& e = trace.events()[seen_];
+    if (e.rank() < 0) continue;
+    if (e.type == sim::EventType::Hello) clocks_.lives_on(e.rank(), trace.hello(e.hello.hello).host);
+    const bool starts = e.type == sim::EventType::CollectiveStarted, ends = e.type == sim::EventType::CollectiveFinished;
+    if ((!starts && !ends) || e.collective.collective != sim::Collective::AllReduce || !clocks_.several_hosts()) continue;
+    const sim::CollectiveInfo& info = trace.collective(e.collective.coll);
+    if (starts)
+      clocks_.started(e.rank(), trace.string(info.comm), info.seq, world, e.t);
+    else
+      clocks_.finished(e.rank(), trace.string(info.comm), info.seq, world, e.t);
+  }
+}
+
 std::vector<HostOffset> host_clocks(const sim::Trace& trace) {
   HostClocks clocks;
   for (const sim::Event& e : trace.events())
@@ -189,11 +206,15 @@ sim::Trace on_one_time(const sim::Trace& trace, const std::vector<HostOffset>& o
 
 }  // namespace
 
-sim::Diagnosis diagnose_with_clocks(const sim::Trace& trace, const std::vector<HostOffset>& offsets) {
-  if (offsets.empty()) return sim::diagnose(trace);
-  sim::Diagnosis diagnosis = sim::diagnose(on_one_time(trace, offsets, 0));
+sim::Diagnosis diagnose_with_clocks(const sim::Trace& trace, const std::vector<HostOffset>& offsets,
+                                    std::optional<std::int64_t> until) {
+  const auto judge = [&](const sim::Trace& on_time) {
+    return until ? sim::diagnose_at(on_time, *until) : sim::diagnose(on_time);
+  };
+  if (offsets.empty()) return judge(trace);
+  sim::Diagnosis diagnosis = judge(on_one_time(trace, offsets, 0));
   for (const int at : {-1, 1}) {
-    const sim::Diagnosis other = sim::diagnose(on_one_time(trace, offsets, at));
+    const sim::Diagnosis other = judge(on_one_time(trace, offsets, at));
     if (other.kind == diagnosis.kind && other.culprits == diagnosis.culprits) continue;
     diagnosis.alternatives.push_back({other.kind, other.culprits,
                                       "the clocks of the hosts are not known well enough to tell the two apart"});

@@ -68,6 +68,20 @@ class HostClocks {
   std::map<std::pair<std::string, std::int64_t>, Call> calls_;
 };
 
+/// The same from a trace of a live run as it grows: from its AllReduces alone, as the hub does.
+class TraceClocks {
+ public:
+  /// Takes in what the trace has got since.
+  void update(const sim::Trace& trace);
+  /// Empty on one host.
+  std::vector<HostOffset> offsets() const { return clocks_.several_hosts() ? clocks_.offsets() : std::vector<HostOffset>(); }
+  std::optional<HostOffset> offset_of(int rank) const { return clocks_.offset_of(rank); }
+
+ private:
+  HostClocks clocks_;
+  std::size_t seen_ = 0;
+};
+
 /// Everything that a trace of a live run tells: collectives, and the chunks of stepped ones.
 std::vector<HostOffset> host_clocks(const sim::Trace& trace);
 
@@ -77,6 +91,8 @@ inline constexpr std::string_view kClockStream = "clock";
 
 /// The diagnosis of a run on several hosts: every rank's events on the reference's time. A verdict that does not
 /// stand at both ends of what the offsets may be is not one: it is then given as unknown, with that reason.
-sim::Diagnosis diagnose_with_clocks(const sim::Trace& trace, const std::vector<HostOffset>& offsets);
+/// `until`: what could be known by then, on the reference's time (sim::diagnose_at).
+sim::Diagnosis diagnose_with_clocks(const sim::Trace& trace, const std::vector<HostOffset>& offsets,
+                                    std::optional<std::int64_t> until = std::nullopt);
 
 }  // namespace ringside::backend

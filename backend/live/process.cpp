@@ -145,6 +145,11 @@ void Child::ask_to_end() {
   if (pid_ > 0) ::kill(pid_, SIGTERM);
 }
 
+void Child::leave_to_end() {
+  if (running()) ::kill(std::exchange(pid_, -1), SIGTERM);
+  if (output_ >= 0) ::close(std::exchange(output_, -1));
+}
+
 void Child::end(int patience_ms) {
   if (running()) {
     ::kill(pid_, SIGTERM);

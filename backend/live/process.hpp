@@ -37,6 +37,9 @@ class Child {
   void end(int patience_ms);
   /// SIGTERM, without waiting.
   void ask_to_end();
+  /// SIGTERM, and we have nothing to do with it any more: for who ends too and cannot wait. The child must end by
+  /// itself on SIGTERM and not mind that nobody reads what it says.
+  void leave_to_end();
   int pid() const { return pid_; }
   /// Exit code, or 128 + signal; -1 while it runs.
   int exit_code() const { return exit_code_; }

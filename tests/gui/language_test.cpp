@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "app/i18n/i18n.hpp"
+#include "app/i18n/on_cpu.hpp"
 #include "app/text/fonts.hpp"
 #include "app/text/utf8.hpp"
 #include "sim/collective/schedule.hpp"
@@ -95,9 +96,32 @@ TEST_F(Languages, EveryWordOfACollectiveHasAText) {
 TEST_F(Languages, EveryKeyIsUsed) {
   const Used used = used_in_sources();
   for (const auto& [key, text] : text_table(Lang::En)) {
+    constexpr std::string_view kOnCpu = "on_cpu.";
+    if (key.starts_with(kOnCpu)) {  // tr() finds it for its other form
+      EXPECT_TRUE(has_text(key.substr(kOnCpu.size()))) << key << " is no other text's form";
+      continue;
+    }
     const bool by_table = used.tables.contains(key.substr(0, key.rfind('.')));
     EXPECT_TRUE(by_table || used.keys.contains(key)) << key << " is in en/, but nothing shows it";
   }
+}
+
+TEST_F(Languages, SpeakOfRanksWhereTheyAreProcesses) {
+  for (const Lang lang : {Lang::En, Lang::Ko}) {
+    set_language(lang);
+    set_ranks_on_cpu(true);
+    const std::string waits = tr("allreduce.now.many_wait", {"3", "R1", "7"}), other = tr("live.not_connected");
+    const std::string place = tr("rank.long_name", {"2"});
+    set_ranks_on_cpu(false);
+    EXPECT_EQ(waits.find("GPU"), std::string::npos) << waits;
+    EXPECT_NE(tr("allreduce.now.many_wait", {"3", "R1", "7"}).find("GPU"), std::string::npos);
+    EXPECT_EQ(other, tr("live.not_connected")) << "a text without another form stays";
+    EXPECT_EQ(place, lang == Lang::Ko ? "랭크 2" : "rank 2");
+  }
+  for (const Lang lang : {Lang::En, Lang::Ko})
+    for (const auto& [key, text] : text_table(lang))
+      if (key.starts_with("on_cpu.")) EXPECT_EQ(text.find("GPU"), std::string::npos) << key;
+  set_language(Lang::En);
 }
 
 TEST_F(Languages, TheFontsHaveEveryCharacter) {

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <stdlib.h>
+
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -69,6 +72,7 @@ class TalkingRank {
             "\"algorithm\":\"ring\",\"order\":\"nccl\",\"chunking\":\"even\",\"channels\":1,\"world_size\":4,"
             "\"ring_steps\":0,\"reduce_steps\":0,\"transfers\":0");
   }
+  void start(std::int64_t t, int seq, int step) { say(t, "collective_started", key(seq, step)); }
   void finish(std::int64_t t, int seq, int step) { say(t, "collective_finished", key(seq, step)); }
   /// One training step of 100 ms that ends with an AllReduce of 10 ms.
   void train(std::int64_t t, int step) {
@@ -76,6 +80,7 @@ class TalkingRank {
     phase(t + 30, t + 31, "loss", step);
     phase(t + 31, t + 80, "backward", step);
     call(t + 80, step, step);
+    start(t + 80, step, step);
     finish(t + 90, step, step);
     heartbeat(t + 95, step, step);
   }
@@ -93,7 +98,8 @@ class TalkingRank {
 class TalkingJob {
  public:
   static constexpr int kWorld = 4;
-  explicit TalkingJob(std::uint16_t port = 0) {
+  /// `tls`: with a certificate of its own, which url() pins.
+  explicit TalkingJob(std::uint16_t port = 0, bool tls = false) {
     backend::HubOptions options;
     options.tokens = {"rank-token", "viewer-token", "controller-token"};
     options.header.source = "live";
@@ -108,6 +114,13 @@ class TalkingJob {
     options.header.scenario_toml =
         "title = \"lab-cluster\"\n[cluster]\nnodes = 1\ngpus_per_node = 4\n[tensor]\nshape = [1024]\n"
         "[training]\nsteps = 3\n";
+    if (tls) {
+      std::string pattern = (std::filesystem::temp_directory_path() / "ringside-tls-XXXXXX").string();
+      folder_ = ::mkdtemp(pattern.data());
+      options.tls_certificate = folder_ + "/certificate.pem";
+      options.tls_key = folder_ + "/key.pem";
+      EXPECT_TRUE(backend::write_self_signed(options.tls_certificate, options.tls_key, "ringside-hub"));
+    }
     options.port = port;
     options.port_tries = 1;
     auto created = backend::Hub::create(std::move(options));
@@ -119,10 +132,12 @@ class TalkingJob {
     ranks.clear();
     hub_->stop();
     thread_.join();
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
   }
   void add_ranks() {
     backend::HubAddress address = *backend::parse_hub_url(hub_->url());
     address.token = "rank-token";
+    address.fingerprint = hub_->fingerprint();
     for (int r = 0; r < kWorld; ++r) ranks.push_back(std::make_unique<TalkingRank>(address, r, kWorld));
   }
   bool all_connected() const {
@@ -130,11 +145,15 @@ class TalkingJob {
       if (!rank->connected()) return false;
     return true;
   }
-  std::string url(const std::string& token) const { return hub_->url() + "/#token=" + token; }
+  std::string url(const std::string& token) const { return url(token, hub_->fingerprint()); }
+  std::string url(const std::string& token, const std::string& fingerprint) const {
+    return hub_->url() + "/#token=" + token + (fingerprint.empty() ? "" : "&cert=" + fingerprint);
+  }
   std::uint16_t port() const { return hub_->port(); }
   std::vector<std::unique_ptr<TalkingRank>> ranks;
 
  private:
+  std::string folder_;
   std::unique_ptr<backend::Hub> hub_;
   std::thread thread_;
 };

@@ -164,6 +164,129 @@ TEST(LiveScene, SaysWhyItIsRefused) {
   EXPECT_FALSE(h.app->watch("not an address"));
 }
 
+TEST(LiveScene, WatchesOverTlsWithThePinnedCertificateOnly) {
+  TalkingJob job(0, true);
+  ASSERT_TRUE(job.url("viewer-token").starts_with("https://"));
+  job.add_ranks();
+  {
+    Harness h;
+    ASSERT_TRUE(until(h, [&] { return job.all_connected(); }));
+    for (auto& rank : job.ranks) rank->hello(0, "lab-n0");
+    for (auto& rank : job.ranks) rank->train(100, 1);
+    ASSERT_TRUE(h.app->watch(job.url("viewer-token")));
+    EXPECT_TRUE(until(h, [&] { return shows_part(h, "4 ranks train: step 1"); }));
+    EXPECT_EQ(h.problems(), "");
+  }
+  for (const Lang lang : {Lang::En, Lang::Ko}) {
+    HarnessOptions options;
+    options.lang = lang;
+    Harness h(options);
+    h.session().scene_id = "live";
+    ASSERT_TRUE(h.app->watch(job.url("viewer-token", std::string(64, 'a'))));
+    EXPECT_TRUE(until(h, [&] { return shows_part(h, "the hub's certificate is not the pinned one"); }));
+    EXPECT_FALSE(h.session().grows()) << "nothing came from a hub that is not the one";
+    EXPECT_EQ(h.problems(), "");
+  }
+}
+
+TEST(LiveScene, RanksOnCpusAreNoGpus) {
+  for (const Lang lang : {Lang::En, Lang::Ko}) {
+    HarnessOptions options;
+    options.lang = lang;
+    Watched w("viewer-token", options);
+    for (const std::string_view scene : {"allreduce", "cluster", "step", "nan", "live"}) {
+      w.h.session().scene_id = std::string(scene);
+      for (const std::int64_t t : {std::int64_t{90'000'000}, std::int64_t{185'000'000}, w.h.session().end_time()}) {
+        w.h.session().apply(action::SeekTo{t});
+        w.h.frames(2);
+        for (const DrawnText& text : w.h.record().texts)
+          EXPECT_EQ(text.text.find("GPU"), std::string::npos) << to_word(lang) << " " << scene << ": " << text.text;
+      }
+    }
+  }
+}
+
+TEST(LiveScene, TheClusterSaysTheSameAsTheLiveScene) {
+  Watched w;
+  for (int r = 0; r < 4; ++r) {
+    if (r == 1) continue;
+    TalkingRank& rank = *w.job.ranks[static_cast<std::size_t>(r)];
+    rank.call(480, 4, 4);
+    for (int t = 600; t <= 2200; t += 200) rank.heartbeat(t, 4, 4);
+  }
+  ASSERT_TRUE(until(w.h, [&] { return w.seen(2200) && shows_part(w.h, "R1 has been silent for 1.8"); }));
+  std::string headline;
+  for (const DrawnText& text : w.h.record().texts)
+    if (text.text.find("is missing") != std::string::npos) headline = text.text;
+  EXPECT_NE(headline.find("R1"), std::string::npos) << headline;
+  w.h.session().scene_id = "cluster";
+  w.h.frames(2);
+  EXPECT_TRUE(shows_part(w.h, headline)) << "two seconds after the hang, not twenty";
+  EXPECT_EQ(w.h.problems(), "");
+}
+
+/// Two ranks on each of two hosts; the clock of the second is ahead.
+struct TwoHosts {
+  static constexpr int kAheadMs = 1500;
+  TalkingJob job;
+  Harness h;
+  TwoHosts() {
+    job.add_ranks();
+    EXPECT_TRUE(until(h, [&] { return job.all_connected(); }));
+    for (int r = 0; r < 4; ++r) rank(r).hello(ahead(r), r < 2 ? "lab-n0" : "lab-n1");
+    for (int step = 1; step <= 3; ++step)
+      for (int r = 0; r < 4; ++r) rank(r).train(ahead(r) + step * 100, step);
+    EXPECT_TRUE(h.app->watch(job.url("viewer-token")));
+    EXPECT_TRUE(until(h, [&] { return seen(395); }));
+  }
+  TalkingRank& rank(int r) { return *job.ranks[static_cast<std::size_t>(r)]; }
+  static int ahead(int r) { return r < 2 ? 0 : kAheadMs; }
+  bool seen(std::int64_t t_ms) { return h.session().end_time() >= (t_ms + kAheadMs) * 1'000'000; }
+};
+
+TEST(LiveScene, AClockThatIsAheadMakesNobodySilent) {
+  TwoHosts w;
+  EXPECT_TRUE(until(w.h, [&] { return shows_part(w.h, "4 ranks train: step 3"); }));
+  EXPECT_FALSE(shows_part(w.h, "silent for")) << "by raw times R0 and R1 have said nothing for 1.5 s";
+  EXPECT_TRUE(shows_part(w.h, "clocks of 2 hosts, to ±"));
+  EXPECT_EQ(w.h.problems(), "");
+}
+
+TEST(LiveScene, NamesTheSilentRankByCorrectedTimes) {
+  TwoHosts w;
+  for (int r : {0, 2, 3}) {
+    w.rank(r).call(TwoHosts::ahead(r) + 480, 4, 4);
+    for (int t = 600; t <= 2400; t += 200) w.rank(r).heartbeat(TwoHosts::ahead(r) + t, 4, 4);
+  }
+  // R1 is on the host whose clock is behind: by raw times R0 would be silent as well.
+  ASSERT_TRUE(until(w.h, [&] { return w.seen(2400) && shows_part(w.h, "R1 on lab-n0 has been silent for 2.0"); }));
+  EXPECT_TRUE(until(w.h, [&] { return shows_part(w.h, "R1 is missing. Everyone waits."); }));
+  EXPECT_TRUE(shows_part(w.h, "3 ranks wait in AllReduce, seq 4."));
+  w.h.session().scene_id = "cluster";
+  EXPECT_TRUE(until(w.h, [&] { return shows_part(w.h, "R1 is missing. Everyone waits."); }));
+}
+
+TEST(LiveScene, SaysNothingThatTheClocksAreNotKnownWellEnoughFor) {
+  const auto view_of = [](std::int64_t error_ns) {
+    Watched w;
+    for (int r : {0, 2, 3}) {
+      TalkingRank& rank = *w.job.ranks[static_cast<std::size_t>(r)];
+      rank.call(480, 4, 4);
+      rank.heartbeat(1900, 4, 4);
+    }
+    EXPECT_TRUE(until(w.h, [&] { return w.seen(1900); }));
+    StepIndex index;
+    const std::vector<RankClock> clocks(4, RankClock{0, error_ns});
+    index.update(w.h.session().trace(), 1, std::vector<std::int64_t>(4, 0));
+    return make_live_view(w.h.session().trace(), index, w.h.session().frame(), true, clocks);
+  };
+  const LiveView sure = view_of(1'000'000), unsure = view_of(2'000'000'000);
+  EXPECT_EQ(sure.silent, 1);
+  EXPECT_TRUE(sure.trouble);
+  EXPECT_EQ(unsure.silent, 0) << "silent for 1.5 s, or not at all: nobody knows";
+  EXPECT_FALSE(unsure.trouble);
+}
+
 TEST(LiveScene, ReconnectsAndSaysWhatIsMissing) {
   auto job = std::make_unique<TalkingJob>();
   const std::uint16_t port = job->port();
