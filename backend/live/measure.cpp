@@ -177,7 +177,7 @@ sim::Result<Measurement> measure_machine(const MeasureOptions& options) {
     error.hint = "Install it: apt-get install openmpi-bin";
     return error;
   }
-  constexpr int kLongestSilenceMs = 120'000;
+  constexpr int kLongestSilenceMs = 300'000;
   std::vector<std::string> lines;
   while (true) {
     auto line = mpirun->read_line(kLongestSilenceMs);

@@ -36,7 +36,8 @@ struct MpiCosts {
   CostCurve reduce_step;
   /// The same without a reduction: what came stands where it belongs.
   CostCurve pass_step;
-  /// One rank of each pair sends to the other, which reduces and sends the result back.
+  /// A step of a binomial tree, up and down: one rank of a pair sends to the other, which reduces and sends
+  /// back.
   CostCurve tree_step;
 };
 

@@ -35,7 +35,7 @@ MpiAlgorithm algorithm_of(MpiWay way, std::int64_t ranks, std::int64_t bytes);
 enum class MpiPart : std::uint8_t {
   ReduceStep,         // as live ranks make a ring step that reduces, with our own function
   CopyStep,           // as live ranks make a ring step that does not: what came is copied to its place
-  TreeStep,           // of pairs, with our own function
+  TreeStep,           // of a binomial tree, up and down, with our own function
   LibraryReduceStep,  // MPI_Sendrecv and MPI_Reduce_local
   LibraryPassStep,    // MPI_Sendrecv to where it belongs
   Copy,               // one buffer to another, each rank while it has a core
