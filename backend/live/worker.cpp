@@ -135,6 +135,7 @@ class Worker : public StepObserver {
   std::vector<std::pair<std::int64_t, std::int64_t>> times_;  // step, ns
   std::mutex side_;                                   // heartbeat and watchdog threads take turns
   std::atomic<std::int64_t> in_collective_since_{0};  // 0 = in none
+  std::atomic<std::int64_t> elements_of_call_{0};     // of the call that it is in
   std::atomic<bool> over_{false};
 };
 
@@ -201,7 +202,7 @@ void Worker::expire(std::int64_t waited_ns) {
   expired.event.watchdog = sim::WatchdogPayload{sim::kNone, sim::kNone, waited_ns};
   expired.seq = static_cast<std::int64_t>(shared_.enqueued.load());
   const std::int64_t ms = waited_ns / 1'000'000;
-  const std::int64_t count = gradient_.count();
+  const std::int64_t count = elements_of_call_.load();
   const std::string text =
       "[Rank " + std::to_string(rank_) +
       "] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=" + std::to_string(expired.seq) +
@@ -404,6 +405,7 @@ void Worker::call(std::int64_t step, const sim::Shape& shape, std::span<std::byt
     called.transfers = static_cast<std::uint32_t>(schedule.transfers.size());
   }
   tell(called);
+  elements_of_call_.store(count);
   in_collective_since_.store(unix_ns(), std::memory_order_release);
   if (options_.guard) guard_agrees(step, count);
 
