@@ -44,12 +44,19 @@ class Guard {
       line_empty_ = true;
       return true;
     }
-    if (c == '[' && first && depth_ == 0) return header();
+    if (c == '[' && first && open_.empty()) return header();
     ++at_;
     if (c == '.') return ++dots_ < kMostKeyParts || fail("a key has more than 16 parts");
     if (in_header_) return true;
-    if (c == '[' || c == '{') ++depth_;
-    if ((c == ']' || c == '}') && depth_ > 0) --depth_;
+    if (c == '[' || c == '{') open_ += c;
+    if ((c == ']' || c == '}') && !open_.empty()) {
+      // toml++ 3.3 takes a brace where an array's value should be for one (an assertion, or undefined without)
+      if (open_.back() != (c == ']' ? '[' : '{')) {
+        --at_;
+        return fail(std::string("'") + c + "' where " + (c == ']' ? "'}'" : "']'") + " should close");
+      }
+      open_.pop_back();
+    }
     if (c == '[' || c == ']' || c == '{' || c == '}' || c == '=' || c == ',') dots_ = 0;
     return true;
   }
@@ -124,7 +131,8 @@ class Guard {
 
   std::string_view text_;
   std::size_t at_ = 0, line_begin_ = 0;
-  int line_ = 1, depth_ = 0, dots_ = 0;
+  int line_ = 1, dots_ = 0;
+  std::string open_;  // brackets and braces
   bool line_empty_ = true, in_header_ = false;
   std::optional<Error> error_;
 };

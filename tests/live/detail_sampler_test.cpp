@@ -16,9 +16,11 @@ using T = sim::EventType;
 constexpr std::int64_t kMs = 1'000'000, kPerSecond = 16'000;
 
 Record record(T type, std::int64_t t, std::int32_t step, std::int64_t seq = 0) {
-  Record out;
+  Record out{};  // also what of the payload nothing sets
   out.event.type = type;
   out.event.t = t;
+  if (type == T::RingStepBegin || type == T::RingStepWait)
+    out.event.ring = sim::RingStepPayload{sim::kNone, 0, 0, 1, 0, 1, sim::kNone};
   out.step = step;
   out.seq = seq == 0 ? step : seq;
   return out;

@@ -187,6 +187,9 @@ TEST(BadTexts, TextsThatNoTableHolds) {
                  1, 1, "not valid TOML");
   expect_problem("a" + std::string(40'000, '.') + "\n", 1, 18, "more than 16 parts");
   expect_problem("a = " + std::string(100'000, '['), 1, 261, "not valid TOML");
+  expect_problem("a = [1, }", 1, 9, "where ']' should close");
+  expect_problem("a = [[ }", 1, 8, "where ']' should close");
+  expect_problem("b = 1\na = {b = 1]\n", 2, 11, "where '}' should close");
 }
 
 const auto kName = [](const auto& info) { return std::string(info.param.name); };
