@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +24,8 @@ struct Served {
   std::string folder, recording, url;
   std::unique_ptr<backend::Hub> hub;
   std::thread thread;
-  explicit Served(int world) {
+  int world;
+  explicit Served(int ranks) : world(ranks) {
     std::string pattern = (std::filesystem::temp_directory_path() / "ringside-prof-XXXXXX").string();
     folder = ::mkdtemp(pattern.data());
     recording = folder + "/job.rsr";
@@ -45,8 +47,15 @@ struct Served {
     url = hub->url() + "/#token=rank-token";
     thread = std::thread([this] { hub->run(); });
   }
+  /// How many feeders have said their last word, as far as it is recorded.
+  int left() const {
+    const auto trace = backend::read_recording(recording);
+    if (!trace) return 0;
+    return static_cast<int>(std::count_if(trace->events().begin(), trace->events().end(),
+                                          [](const sim::Event& e) { return e.type == EventType::Left; }));
+  }
   sim::Trace stop() {
-    std::this_thread::sleep_for(std::chrono::milliseconds(700));  // the feeders' last words
+    for (int i = 0; i < 300 && left() < world; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     hub->stop();
     thread.join();
     auto trace = backend::read_recording(recording);
