@@ -119,9 +119,14 @@ void TraceClocks::update(const sim::Trace& trace) {
   for (; seen_ < trace.size(); ++seen_) {
     const sim::Event& e = trace.events()[seen_];
     if (e.rank() < 0) continue;
-    if (e.type == sim::EventType::Hello) clocks_.lives_on(e.rank(), trace.hello(e.hello.hello).host);
+    if (e.type == sim::EventType::Hello) {
+      clocks_.lives_on(e.rank(), trace.hello(e.hello.hello).host);
+      met_.insert(e.rank());
+    }
+    // Lines of a rank may come before another rank's first one, which tells of a second host.
+    if (static_cast<int>(met_.size()) >= world && !clocks_.several_hosts()) continue;
     const bool starts = e.type == sim::EventType::CollectiveStarted, ends = e.type == sim::EventType::CollectiveFinished;
-    if ((!starts && !ends) || e.collective.collective != sim::Collective::AllReduce || !clocks_.several_hosts()) continue;
+    if ((!starts && !ends) || e.collective.collective != sim::Collective::AllReduce) continue;
     const sim::CollectiveInfo& info = trace.collective(e.collective.coll);
     if (starts)
       clocks_.started(e.rank(), trace.string(info.comm), info.seq, world, e.t);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,6 +80,7 @@ class TraceClocks {
 
  private:
   HostClocks clocks_;
+  std::set<int> met_;  // ranks whose host is known
   std::size_t seen_ = 0;
 };
 

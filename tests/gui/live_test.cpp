@@ -252,6 +252,20 @@ TEST(LiveScene, AClockThatIsAheadMakesNobodySilent) {
   EXPECT_EQ(w.h.problems(), "");
 }
 
+TEST(LiveScene, NamesTheSilentRankByCorrectedTimes) {
+  TwoHosts w;
+  for (int r : {0, 2, 3}) {
+    w.rank(r).call(TwoHosts::ahead(r) + 480, 4, 4);
+    for (int t = 600; t <= 2400; t += 200) w.rank(r).heartbeat(TwoHosts::ahead(r) + t, 4, 4);
+  }
+  // R1 is on the host whose clock is behind: by raw times R0 would be silent as well.
+  ASSERT_TRUE(until(w.h, [&] { return w.seen(2400) && shows_part(w.h, "R1 on lab-n0 has been silent for "); }));
+  EXPECT_TRUE(until(w.h, [&] { return shows_part(w.h, "R1 is missing. Everyone waits."); }));
+  EXPECT_TRUE(shows_part(w.h, "3 ranks wait in AllReduce, seq 4."));
+  w.h.session().scene_id = "cluster";
+  EXPECT_TRUE(until(w.h, [&] { return shows_part(w.h, "R1 is missing. Everyone waits."); }));
+}
+
 TEST(LiveScene, SaysNothingThatTheClocksAreNotKnownWellEnoughFor) {
   const auto view_of = [](std::int64_t error_ns) {
     Watched w;
