@@ -171,6 +171,15 @@ TEST(ImportInput, BrokenPackedFilesKeepWhatWasRead) {
   }
 }
 
+/// The library's decoders of formats from before 0.8 give bytes that nobody wrote.
+TEST(ImportInput, AnOldZstdFrameBehindANewOneIsRefused) {
+  const std::string bytes = zstd("one\n") + std::string("\x26\xB5\x2F\xFD\x00\x01\x09\x00\x00\x32", 10);
+  const auto file = text_from_memory("old", bytes);
+  EXPECT_EQ(lines_of(*file).size(), 1u);
+  ASSERT_TRUE(file->problem());
+  EXPECT_NE(file->problem()->what.find("before zstd 0.8"), std::string::npos);
+}
+
 TEST(ImportInput, BombsAndGreatWindowsAreRefused) {
   InputLimits limits;
   limits.max_unpacked = 1'000'000;
