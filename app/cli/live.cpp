@@ -113,6 +113,11 @@ sim::Result<std::string> scenario_text(const LiveOptions& options) {
   return text;
 }
 
+/// A person ended the run, and nothing was wrong until then.
+bool just_stopped(const sim::Diagnosis& diagnosis) {
+  return g_stop.load() && diagnosis.kind == sim::DiagnosisKind::None;
+}
+
 /// What ended the run, first that applies (CONTRACTS): error > timeout > hang > wrong-result > nan >
 /// completed. Who was stopped by a person while nothing was wrong did not fail.
 sim::Outcome outcome_of(const sim::Trace& trace, const sim::Diagnosis& diagnosis) {
@@ -132,9 +137,8 @@ sim::Outcome outcome_of(const sim::Trace& trace, const sim::Diagnosis& diagnosis
   }
   if (error) return sim::Outcome::Error;
   if (timeout) return sim::Outcome::Timeout;
-  const bool just_stopped = g_stop.load() && diagnosis.kind == sim::DiagnosisKind::None;
   for (const bool rank_ended : ended)
-    if (!rank_ended && !just_stopped) return sim::Outcome::Hang;
+    if (!rank_ended && !just_stopped(diagnosis)) return sim::Outcome::Hang;
   if (diagnosis.kind == sim::DiagnosisKind::SilentCorruption) return sim::Outcome::WrongResult;
   return diagnosis.kind == sim::DiagnosisKind::Nan ? sim::Outcome::Nan : sim::Outcome::Completed;
 }
@@ -214,8 +218,7 @@ std::string live_json(const sim::Trace& trace, const sim::Diagnosis& diagnosis, 
 std::string live_text(const sim::Trace& trace, const sim::Diagnosis& diagnosis, const LiveOptions& options,
                       const backend::LaunchNotes& notes, const std::vector<backend::HostOffset>& clocks) {
   const sim::Hello* hello = first_hello(trace);
-  const bool just_stopped = g_stop.load() && diagnosis.kind == sim::DiagnosisKind::None;
-  std::string out = (just_stopped ? "stopped, and nothing was wrong until then:"
+  std::string out = (just_stopped(diagnosis) ? "stopped, and nothing was wrong until then:"
                                   : std::string(to_word(outcome_of(trace, diagnosis)))) +
                     (hello != nullptr ? " on " + sim::escape_for_display(hello->device) : "") + " after " +
                     sim::format_duration(trace.end_time()) + ", " +

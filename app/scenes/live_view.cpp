@@ -152,7 +152,7 @@ void find_waits(LiveView& view, const sim::Trace& trace, const StepIndex& index)
   // Drawn as a wait a little earlier than it counts as trouble, unless there is a reason for it.
   const std::int64_t shown_from = std::max<std::int64_t>(250 * kMs, 4 * view.call_median_ns);
   const bool has_a_reason = view.silent > 0 || view.failed > 0;
-  const std::int64_t far_too_long = has_a_reason ? shown_from : long_wait_ns(view.call_median_ns);
+  const std::int64_t far_too_long = has_a_reason ? shown_from : sim::long_wait_ns(view.call_median_ns);
   std::uint32_t stuck_in = sim::kNone;
   for (LiveLane& lane : view.lanes) {
     if (lane.state != LiveState::Running && lane.state != LiveState::Silent) continue;
@@ -216,10 +216,6 @@ bool in_trouble(const LiveView& view) {
 }
 
 }  // namespace
-
-std::int64_t long_wait_ns(std::int64_t median_ns) {
-  return std::max<std::int64_t>(3 * kSecond / 2, 10 * median_ns);
-}
 
 sim::Diagnosis judge(const LiveView& view, const sim::Trace& trace, bool grows) {
   const bool stands = view.silent > 0 || !view.stuck.empty() || view.failed > 0 || view.ended > 0;

@@ -86,9 +86,6 @@ LiveView make_live_view(const sim::Trace& trace, const StepIndex& index, const s
 /// only where a rank is silent, gone or far too late the end of the trace is judged as an end.
 sim::Diagnosis judge(const LiveView& view, const sim::Trace& trace, bool grows);
 
-/// From here on a wait counts as one that is far too long, where calls take `median_ns`.
-std::int64_t long_wait_ns(std::int64_t median_ns);
-
 /// Median times of a job; 0 = there is none.
 struct JobTimes {
   std::int64_t step_ns = 0, call_ns = 0;

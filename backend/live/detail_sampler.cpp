@@ -1,7 +1,6 @@
 #include "backend/live/detail_sampler.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 #include <utility>
 

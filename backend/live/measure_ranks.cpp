@@ -73,7 +73,7 @@ class Bench {
       : plane_(plane),
         rank_(plane.rank()),
         size_(plane.world_size()),
-        crowded_(ranks_here() > ::sysconf(_SC_NPROCESSORS_ONLN)),
+        crowded_(host_is_crowded()),
         data_(static_cast<std::size_t>(to_bytes)),
         scratch_(data_.size()) {}
 
@@ -134,15 +134,6 @@ class Bench {
     void arrived(const sim::Transfer&, std::int64_t) override {}
     void holds(const sim::Transfer&, const ChunkNumbers&) override {}
   };
-
-  static int ranks_here() {
-    MPI_Comm here = MPI_COMM_NULL;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
-    int ranks = 1;
-    MPI_Comm_size(here, &ranks);
-    MPI_Comm_free(&here);
-    return ranks;
-  }
 
   /// The i-th chunk of a buffer of as many chunks as ranks, as a ring walks through it.
   Bytes chunk(std::int64_t bytes, int i) {

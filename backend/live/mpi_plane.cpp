@@ -102,7 +102,7 @@ class MpiPlane final : public DataPlane {
     MPI_Comm_set_errhandler(guard_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
-    crowded_ = is_crowded();
+    crowded_ = host_is_crowded();
   }
   int rank() const override { return rank_; }
   int world_size() const override { return size_; }
@@ -184,16 +184,6 @@ class MpiPlane final : public DataPlane {
       if (done) return sim::ok();
       if (crowded_ || polls > kPolls) sched_yield();
     }
-  }
-
-  /// Whether this host has fewer cores than ranks of the job.
-  static bool is_crowded() {
-    MPI_Comm here = MPI_COMM_NULL;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
-    int ranks = 1;
-    MPI_Comm_size(here, &ranks);
-    MPI_Comm_free(&here);
-    return ranks > ::sysconf(_SC_NPROCESSORS_ONLN);
   }
 
   /// Testall says only that some request failed; the request itself says how.
@@ -289,6 +279,15 @@ class MpiPlane final : public DataPlane {
 };
 
 }  // namespace
+
+bool host_is_crowded() {
+  MPI_Comm here = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+  int ranks = 1;
+  MPI_Comm_size(here, &ranks);
+  MPI_Comm_free(&here);
+  return ranks > ::sysconf(_SC_NPROCESSORS_ONLN);
+}
 
 sim::Result<std::unique_ptr<DataPlane>> make_mpi_plane(int* argc, char*** argv) {
   int provided = 0;

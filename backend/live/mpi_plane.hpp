@@ -11,4 +11,7 @@ namespace ringside::backend {
 /// (MPI_ERRORS_RETURN).
 sim::Result<std::unique_ptr<DataPlane>> make_mpi_plane(int* argc, char*** argv);
 
+/// Whether this host has fewer cores than ranks of the job. All ranks call it, after MPI_Init.
+bool host_is_crowded();
+
 }  // namespace ringside::backend

@@ -298,7 +298,7 @@ bool was_cut(const Trace& trace, const Survey& all) {
   if (took.empty()) return false;
   const auto middle = took.begin() + static_cast<std::ptrdiff_t>(took.size() / 2);
   std::nth_element(took.begin(), middle, took.end());
-  const std::int64_t long_wait = std::max<std::int64_t>(1'500'000'000, 10 * *middle);
+  const std::int64_t long_wait = long_wait_ns(*middle);
   return std::all_of(all.ranks.begin(), all.ranks.end(), [&](const RankSurvey& rank) {
     const Call* call = rank.pending();
     return last - rank.last_event_t < kSilentAfterNs && (call == nullptr || last - call->enqueued < long_wait);

@@ -7,11 +7,19 @@
 // equal number it says unknown and lists the candidates. Commands (injected faults) are never read.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "sim/diagnosis/diagnosis.hpp"
 #include "sim/trace/frame.hpp"
 #include "sim/trace/trace.hpp"
 
 namespace ringside::sim {
+
+/// From here on a wait counts as one that is far too long, where calls take `median_ns`.
+constexpr std::int64_t long_wait_ns(std::int64_t median_ns) {
+  return std::max<std::int64_t>(1'500'000'000, 10 * median_ns);
+}
 
 /// Deterministic. A clean job gives kind none. Works on unfinished (live) traces too: it judges what is there
 /// so far.
