@@ -11,6 +11,8 @@
 #include <cstring>
 #include <vector>
 
+#include "backend/zstd_frames.hpp"
+
 namespace ringside::backend {
 namespace {
 
@@ -206,7 +208,7 @@ class ZstdSource final : public Unpacker {
         ended_ = true;
         break;
       }
-      if (more && !inside_ && is_legacy(buffer_[begin_])) {
+      if (more && !inside_ && is_legacy_zstd(buffer_[begin_])) {
         fail(name_, "its zstd data is of a format from before zstd 0.8; what came before was read",
              "Unpack it with the zstd that made it");
         break;
@@ -231,10 +233,6 @@ class ZstdSource final : public Unpacker {
   }
 
  private:
-  /// The first byte of a frame's magic number: 0x28, 0x50 to 0x5F if it is to be skipped, 0x22 to 0x27 in formats from
-  /// before 0.8. The library's decoders of those give bytes that nobody wrote (found by fuzzing).
-  static bool is_legacy(char first) { return first >= 0x22 && first <= 0x27; }
-
   ZSTD_DCtx* context_;
   bool inside_ = false;
 };

@@ -12,6 +12,7 @@
 
 #include "backend/files.hpp"
 #include "backend/trace_reader.hpp"
+#include "backend/zstd_frames.hpp"
 
 namespace ringside::backend {
 namespace {
@@ -43,6 +44,7 @@ std::string pack_frame(std::string_view lines) {
 
 bool unpack_frames(std::string_view frames, std::size_t max_bytes, std::string& lines) {
   while (!frames.empty()) {
+    if (is_legacy_zstd(frames.front())) return false;
     const std::size_t packed = ZSTD_findFrameCompressedSize(frames.data(), frames.size());
     if (ZSTD_isError(packed)) return false;
     const std::size_t before = lines.size();
@@ -129,11 +131,14 @@ sim::Result<sim::Trace> read_recording(const std::string& path) {
   ZSTD_DCtx_setParameter(stream.get(), ZSTD_d_windowLogMax, 27);  // 128 MiB
   std::vector<char> piece(ZSTD_DStreamOutSize());
   ZSTD_inBuffer in{bytes->data(), bytes->size(), 0};
+  bool inside = false;  // a frame
   while (in.pos < in.size) {
     ZSTD_outBuffer out{piece.data(), piece.size(), 0};
     const std::size_t before = in.pos;
-    if (ZSTD_isError(ZSTD_decompressStream(stream.get(), &out, &in)))
-      break;  // cut off or damaged: what was whole stays
+    if (!inside && is_legacy_zstd((*bytes)[in.pos])) break;
+    const std::size_t code = ZSTD_decompressStream(stream.get(), &out, &in);
+    if (ZSTD_isError(code)) break;  // cut off or damaged: what was whole stays
+    inside = code != 0;
     if (!reader.feed({piece.data(), out.pos})) break;
     if (in.pos == before && out.pos == 0) break;
   }

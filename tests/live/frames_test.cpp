@@ -35,6 +35,17 @@ TEST(Frames, WhatIsCutOrDamagedKeepsWhatWasWhole) {
   EXPECT_EQ(lines, "");
 }
 
+TEST(Frames, FormatsFromBeforeZstd08AreRefused) {
+  const std::string first = pack_frame("one\n");
+  for (char magic = 0x22; magic <= 0x27; ++magic) {
+    std::string old = pack_frame("two\n");
+    old[0] = magic;
+    std::string lines;
+    EXPECT_FALSE(unpack_frames(first + old, kPlenty, lines)) << int{magic};
+    EXPECT_EQ(lines, "one\n") << int{magic};
+  }
+}
+
 TEST(Frames, AFrameThatWouldBeTooMuchIsRefusedBeforeItIsMade) {
   const std::string bomb = pack_frame(std::string(kPlenty + 1, 'a'));
   EXPECT_LT(bomb.size(), 1000u);

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <thread>
@@ -47,15 +48,19 @@ struct Served {
     url = hub->url() + "/#token=rank-token";
     thread = std::thread([this] { hub->run(); });
   }
-  /// How many feeders have said their last word, as far as it is recorded.
-  int left() const {
-    const auto trace = backend::read_recording(recording);
-    if (!trace) return 0;
-    return static_cast<int>(std::count_if(trace->events().begin(), trace->events().end(),
-                                          [](const sim::Event& e) { return e.type == EventType::Left; }));
+  /// Waits until every rank has said this so many times, as far as it is recorded; half a minute at most.
+  void wait_for(EventType type, int times) const {
+    for (int i = 0; i < 300; ++i) {
+      std::map<int, int> said;
+      if (const auto trace = backend::read_recording(recording))
+        for (const sim::Event& e : trace->events())
+          if (e.type == type) ++said[e.rank()];
+      if (std::count_if(said.begin(), said.end(), [&](const auto& rank) { return rank.second >= times; }) == world) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
   }
   sim::Trace stop() {
-    for (int i = 0; i < 300 && left() < world; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    wait_for(EventType::Left, 1);
     hub->stop();
     thread.join();
     auto trace = backend::read_recording(recording);
@@ -88,14 +93,17 @@ class Versions : public testing::TestWithParam<int> {};
 
 TEST_P(Versions, TwoProcessesWithTwoCommunicatorsAreInTheRecording) {
   Served served(2);
+  const std::string enough = served.folder + "/enough";
   std::vector<std::thread> ranks;
   for (int r = 0; r < 2; ++r)
     ranks.emplace_back([&, r] {
       const Driven run =
-          drive("RINGSIDE_HUB='" + served.url + "' RANK=" + std::to_string(r) + " WORLD_SIZE=2", GetParam(),
-                r, 2, 2, 0);
+          drive("RINGSIDE_HUB='" + served.url + "' STAY_UNTIL=" + enough + " RANK=" + std::to_string(r) + " WORLD_SIZE=2",
+                GetParam(), r, 2, 2, 0);
       EXPECT_EQ(run.exit_code, 0) << run.said;
     });
+  served.wait_for(EventType::Heartbeat, 2);
+  std::ofstream(enough) << "enough\n";
   for (std::thread& rank : ranks) rank.join();
   const sim::Trace trace = served.stop();
 
