@@ -98,6 +98,7 @@ enum class FactKind : std::uint8_t {
   NcclEnv,          // "X set by environment to Y": name = "X=Y"
   DuplicateGpu,     // named = {a, b}, bus
   SharedMemory,     // /dev/shm too small or segment not created
+  BadSetup,         // a driver, variable or limit does not fit the program: name
   NvlsFailed,       // multicast or NVLS could not be bound
   NcclOutOfMemory,  // "Failed to CUDA calloc", "Cuda failure 'out of memory'"
   NcclTruncated,    // message truncated: value = got, limit = expected; author is the receiver
@@ -114,6 +115,7 @@ enum class FactKind : std::uint8_t {
   GpuEcc,     // uncorrectable ECC or NVLink error seen by a process
   // kernel and host
   Xid,           // code = Xid, bus, pid, name = text
+  DeviceFault,   // a GPU or NVSwitch reports a fault that is no Xid: bus, code, name
   GpuLost,       // fallen off the bus, handle unknown: bus
   Aer,           // PCIe error report: bus = reporting port, name = severity
   KernelOom,     // OOM killer killed pid: pid, name = comm, value = rss KiB
@@ -140,7 +142,9 @@ enum class FactKind : std::uint8_t {
   NanSeen,         // NaN seen where the author need not be its source
   Overflow,        // loss scaler skipped a step; rank = printing rank only
   ScaleExhausted,  // loss scale at its minimum
-  LossValue,       // rank, step, x = loss; only kept when not finite, or as the last finite one before it
+  LossFinite,  // the loss of this author was finite again: value = times since the last that was not; line
+               // = the last one
+  LossValue,   // rank, step, x = loss; only kept when not finite, or as the last finite one before it
   // programs
   Identity,         // a program says who is who: rank (or named = several) with any of host, pid, local_rank,
                     // device, bus, peer

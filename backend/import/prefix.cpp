@@ -190,6 +190,15 @@ bool peel_bracket(Cursor& c) {
       return true;
     }
   }
+  // "[pod/trainer-3/pytorch] " of kubectl logs --prefix
+  if (starts(inside, "pod/") && starts(behind, " ")) {
+    const std::string_view pod = inside.substr(4, inside.find('/', 4) - 4);
+    if (!pod.empty()) {
+      c.out.host = pod;
+      c.take_exactly(close + 2);
+      return true;
+    }
+  }
   // c10 and glog
   char severity = 0;
   const Stamp c10 = read_c10(inside, severity);
@@ -259,6 +268,12 @@ bool peel_ray(Cursor& c) {
   if (const std::size_t rank_at = inside.find("rank="); rank_at != std::string_view::npos) {
     at = rank_at + 5;
     c.out.rank = static_cast<int>(number(inside, at));
+  }
+  // vLLM leaves out the dimensions of size one: with a tensor rank alone, it is the worker's rank.
+  if (constexpr std::string_view kWorker = "Worker_TP"; starts(inside, kWorker)) {
+    at = kWorker.size();
+    if (const std::int64_t rank = number(inside, at); rank >= 0 && at < inside.size() && inside[at] == ' ')
+      c.out.rank = static_cast<int>(rank);
   }
   if (const std::size_t ip_at = inside.find("ip="); ip_at != std::string_view::npos) {
     std::size_t end = ip_at + 3;
@@ -369,6 +384,7 @@ bool peel_word(Cursor& c) {
   if (c.rest[at] != ':' || at + 1 >= c.rest.size() || c.rest[at + 1] != ' ' || !is_alpha(word[0]))
     return false;
   if (word.find_first_of("0123456789") == std::string_view::npos && word != "localhost") return false;
+  if (starts(word, "nvidia-nvswitch")) return false;  // a device of the kernel log
   static constexpr std::array<std::string_view, 22> kNotHosts = {
       "rank",    "step",  "epoch", "iter",   "iteration", "cuda",      "gpu",   "device",
       "dev",     "batch", "task",  "worker", "shard",     "layer",     "stage", "proc",

@@ -18,6 +18,7 @@ constexpr rules::Rule kRules[] = {
     rules::node_failure,
     rules::ib_port,
     rules::host_memory,
+    rules::stopped_first,
     rules::nan_before_communication,
     rules::gpu_memory,
     rules::configuration,

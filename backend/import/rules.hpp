@@ -23,6 +23,8 @@ std::optional<Finding> ib_port(const Case&);
 std::optional<Finding> ib_completion(const Case&);
 std::optional<Finding> pcie_reports(const Case&);
 std::optional<Finding> host_memory(const Case&);
+// stopped from outside
+std::optional<Finding> stopped_first(const Case&);
 std::optional<Finding> time_limit(const Case&);
 // set up wrongly
 std::optional<Finding> configuration(const Case&);
@@ -57,6 +59,8 @@ int attribute(const Case& c, const Fact& fact);
 /// torchrun's table of their host lists these ranks neither as failed nor as stopped by the agent: they ended
 /// with code 0.
 bool left_with_zero(const Case& c, const std::vector<int>& ranks);
+/// Every report of a failure, a loss or an end stands behind `stop`, by line or by stamp.
+bool all_reports_follow(const Case& c, const Fact& stop);
 /// Ranks that only waited or lost a connection.
 std::set<int> victim_ranks(const Case& c);
 /// The job made further steps after the event, by stamps of the same file: it cannot be what ended them. With

@@ -58,10 +58,51 @@ bool is_of_an_older_job(const Case& c, const Fact& fact) {
   return start != INT64_MAX && fact.t_ns < start - kDay;
 }
 
+/// Every rank is known to run elsewhere: the kernel log is of a machine that had no part in the job.
+bool is_of_another_machine(const Case& c, const Fact& fact) {
+  constexpr std::int64_t kMostRanks = 65'536;
+  const std::string host = c.host(fact);
+  if (host.empty() || c.torch_rank(fact) >= 0 || c.world() <= 0 || c.world() > kMostRanks) return false;
+  const std::string short_name = host.substr(0, host.find('.'));
+  for (int rank = 0; rank < c.world(); ++rank) {
+    const std::string there = c.who.host_of_rank(rank);
+    if (there.empty() || there.substr(0, there.find('.')) == short_name) return false;
+  }
+  return true;
+}
+
+/// The job had fallen silent well before, after a failure of the program that no GPU takes part in. Silence
+/// alone is no proof, since a kernel log may tell another time zone's time.
+bool is_after_the_end(const Case& c, const Fact& fact) {
+  constexpr std::int64_t kMargin = std::int64_t{60} * 1'000'000'000;
+  if (fact.t_ns < 0 || c.has(FactKind::CudaError) || c.has(FactKind::GpuEcc)) return false;
+  const auto of_the_program = [](const Fact* raised) {
+    static constexpr std::string_view kNames[] = {"ValueError",   "KeyError",         "IndexError",
+                                                  "TypeError",    "AttributeError",   "AssertionError",
+                                                  "NameError",    "ImportError",      "FileNotFoundError",
+                                                  "UnicodeError", "ZeroDivisionError"};
+    return raised->role == Role::Root &&
+           std::find(std::begin(kNames), std::end(kNames), raised->name) != std::end(kNames);
+  };
+  const auto& raised = c.of(FactKind::PythonException);
+  if (std::none_of(raised.begin(), raised.end(), of_the_program)) return false;
+  std::int64_t last = -1;
+  for (const Fact& other : c.facts.facts)
+    if (other.file != fact.file && other.layer != Layer::Kernel && other.dated == fact.dated)
+      last = std::max(last, other.t_ns);
+  return last >= 0 && fact.t_ns > last + kMargin;
+}
+
+bool is_about_this_job(const Case& c, const Fact& fact) {
+  return !is_of_an_older_job(c, fact) && !is_of_another_machine(c, fact) && !is_after_the_end(c, fact);
+}
+
 std::optional<Finding> from_kernel(const Case& c) {
   std::vector<const Fact*> roots;
   for (const Fact* fact : c.of(FactKind::Xid))
-    if (is_hardware_xid(*fact) && !is_of_an_older_job(c, *fact)) roots.push_back(fact);
+    if (is_hardware_xid(*fact) && is_about_this_job(c, *fact)) roots.push_back(fact);
+  for (const Fact* fact : c.of(FactKind::DeviceFault))
+    if (is_about_this_job(c, *fact)) roots.push_back(fact);
   // "Nonfatal" link events on other GPUs are the echo of a fatal one.
   const bool fatal = std::any_of(roots.begin(), roots.end(), [](const Fact* f) {
     return is_link_xid(*f) && f->name.find("Fatal") != std::string::npos &&
@@ -74,10 +115,12 @@ std::optional<Finding> from_kernel(const Case& c) {
                                }),
                 roots.end());
   for (const Fact* fact : c.of(FactKind::GpuLost))
-    if (fact->role == Role::Root && fact->layer == Layer::Kernel && !fact->bus.empty()) roots.push_back(fact);
+    if (fact->role == Role::Root && fact->layer == Layer::Kernel && !fact->bus.empty() &&
+        is_about_this_job(c, *fact))
+      roots.push_back(fact);
   if (roots.empty())
     for (const Fact* fact : c.of(FactKind::GpuLost))
-      if (fact->role == Role::Root) roots.push_back(fact);
+      if (fact->role == Role::Root && is_about_this_job(c, *fact)) roots.push_back(fact);
   const Fact* first = earliest(c, roots);
   if (first == nullptr) return std::nullopt;
   Finding finding;
@@ -120,6 +163,13 @@ std::optional<Finding> from_kernel(const Case& c) {
     finding.why =
         "The kernel's own report is the strongest evidence; timeouts and closed connections on other ranks "
         "follow from it.";
+  } else if (first->kind == FactKind::DeviceFault) {
+    const bool is_switch = first->code != 0;
+    finding.kind = is_switch ? DiagnosisKind::NvlinkHw : DiagnosisKind::GpuHw;
+    finding.what = is_switch ? "an NVSwitch" + (finding.nodes.empty() ? "" : " of " + finding.nodes.front()) +
+                                   " reported SXid " + std::to_string(first->code) + " (" + first->name + ")"
+                             : where + " reported " + first->name;
+    finding.why = "The kernel's own report is the strongest evidence; timeouts on all ranks follow from it.";
   } else {
     finding.kind = DiagnosisKind::GpuHw;
     finding.what = where + " was lost";
@@ -196,7 +246,8 @@ std::optional<Finding> node_failure(const Case& c) {
   std::set<std::string> hosts;
   for (const Fact* fact : c.of(FactKind::NodeFailed)) {
     finding.evidence.push_back(fact);
-    for (const std::string& host : expand_hosts(fact->who.host))
+    const bool own = fact->layer == Layer::Kernel;  // a kernel that panics speaks of its own machine
+    for (const std::string& host : expand_hosts(own ? c.host(*fact) : fact->who.host))
       if (!host.empty()) hosts.insert(host);
   }
   if (finding.evidence.empty()) {
@@ -224,6 +275,19 @@ std::optional<Finding> node_failure(const Case& c) {
   return finding;
 }
 
+/// The kernel of a host saw a port go down, and completions failed afterwards.
+bool is_lost_port(const Case& c, const Fact& fact) {
+  static constexpr std::string_view kLost[] = {"ink down", "unplugged", "Cable error", "health compromised",
+                                               "device error"};
+  const bool lost = std::any_of(std::begin(kLost), std::end(kLost), [&](std::string_view word) {
+    return fact.name.find(word) != std::string::npos;
+  });
+  const auto& errors = c.of(FactKind::IbCompletion);
+  return lost && !c.host(fact).empty() && std::none_of(errors.begin(), errors.end(), [&](const Fact* error) {
+           return c.before(*error, fact);
+         });
+}
+
 /// Asynchronous events of the adapter: they come from the host whose port or adapter failed, before anybody
 /// else notices.
 std::optional<Finding> ib_port(const Case& c) {
@@ -238,6 +302,9 @@ std::optional<Finding> ib_port(const Case& c) {
              c.host(*active) == c.host(*event) && c.before(*event, *active) && steps_go_on(c, *active, -1);
     });
   });
+  if (events.empty() && c.has(FactKind::IbCompletion))
+    for (const Fact* fact : c.of(FactKind::LinkState))
+      if (is_lost_port(c, *fact)) events.push_back(fact);
   for (const Fact* fact : events) {
     hosts[c.host(*fact)].push_back(fact);
     if (!fact->bus.empty()) ports.insert(fact->bus);
@@ -388,22 +455,6 @@ std::optional<Finding> pcie_reports(const Case& c) {
                  (finding.nodes.empty() ? "" : " on " + finding.nodes.front());
   finding.why = uncorrected ? "An uncorrected PCIe error loses data."
                             : "So many corrected errors mean a bad lane, riser or power.";
-  return finding;
-}
-
-/// Wall time or preemption ended the job: nothing in it failed.
-std::optional<Finding> time_limit(const Case& c) {
-  const auto& limits = c.of(FactKind::TimeLimit);
-  if (limits.empty()) return std::nullopt;
-  Finding finding;
-  finding.rule = "time_limit";
-  finding.evidence = limits;
-  const bool wall = limits.front()->name == "time limit";
-  finding.kind = wall ? DiagnosisKind::ConfigError : DiagnosisKind::None;
-  finding.confidence = Confidence::Likely;
-  finding.what = wall ? "the scheduler stopped the job at its time limit"
-                      : "the scheduler stopped the job (" + limits.front()->name + ")";
-  finding.why = "No line before it shows a failure; errors that follow come from being stopped.";
   return finding;
 }
 

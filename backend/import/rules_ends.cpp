@@ -11,6 +11,14 @@ namespace {
 using sim::Confidence;
 using sim::DiagnosisKind;
 
+/// Intel MPI lists every process that it had to end: SIGKILL is its own where another one ended otherwise.
+bool is_clean_up(const Case& c, const Fact& fact) {
+  const auto& ends = c.of(FactKind::BadTermination);
+  return (fact.code == 9 || fact.code == 15) && std::any_of(ends.begin(), ends.end(), [](const Fact* other) {
+           return other->code != 0 && other->code != 2 && other->code != 9 && other->code != 15;
+         });
+}
+
 }  // namespace
 
 /// Signals that nobody inside the job sends: SIGKILL, SIGSEGV, SIGBUS, SIGILL. A -9 outranks the -6 it causes
@@ -35,13 +43,17 @@ std::optional<Finding> fatal_signal(const Case& c) {
   for (const Fact* fact : c.of(FactKind::MpiSignal))
     if (fatal(fact->code)) add(fact, c.rank(*fact));
   for (const Fact* fact : c.of(FactKind::BadTermination))
-    if (fatal(fact->code) || fatal(signal_of_exit(fact->code))) add(fact, c.rank(*fact));
+    if ((fatal(fact->code) || fatal(signal_of_exit(fact->code))) && !is_clean_up(c, *fact))
+      add(fact, c.rank(*fact));
   for (const Fact* fact : c.of(FactKind::TaskEnded)) {
     // What Slurm kills after it has cancelled the step is a consequence.
     const bool cleaned_up =
         std::any_of(c.of(FactKind::StepCancelled).begin(), c.of(FactKind::StepCancelled).end(),
                     [&](const Fact* cancel) { return c.before(*cancel, *fact); });
-    if (cleaned_up && fact->name.rfind("Killed", 0) == 0) continue;
+    const bool by_code = fatal(signal_of_exit(fact->code));  // a shell in between: 128 + signal
+    if (cleaned_up && (fact->name.rfind("Killed", 0) == 0 || signal_of_exit(fact->code) == 9)) continue;
+    if (by_code)
+      for (const int task : fact->named) add(fact, c.who.task_is_rank() ? task : -1);
     static constexpr std::string_view kEnds[] = {"Segmentation fault", "Killed", "Bus error",
                                                  "Illegal instruction", "Floating point exception"};
     for (const std::string_view end : kEnds)
@@ -66,7 +78,12 @@ std::optional<Finding> fatal_signal(const Case& c) {
   finding.evidence.insert(finding.evidence.end(), nameless.begin(), nameless.end());
   if (finding.nodes.empty() && ranks.empty())
     if (const std::string host = c.host(*nameless.front()); !host.empty()) finding.nodes = {host};
-  finding.confidence = names.empty() || most ? Confidence::Unknown
+  // Hydra names the machine of the process that died of itself; SIGKILL may be anybody's clean-up.
+  const bool host_said = names.empty() && !finding.nodes.empty() &&
+                         nameless.front()->kind == FactKind::BadTermination && nameless.front()->code != 9 &&
+                         signal_of_exit(nameless.front()->code) != 9;
+  finding.confidence = host_said               ? Confidence::Likely
+                       : names.empty() || most ? Confidence::Unknown
                        : names.size() > 2 && static_cast<std::int64_t>(names.size()) * 4 > c.world()
                            ? Confidence::Likely
                            : Confidence::Certain;
@@ -96,7 +113,7 @@ std::optional<Finding> plain_exit(const Case& c) {
   }
   const auto nonzero = [&](FactKind kind) -> const Fact* {
     for (const Fact* fact : c.of(kind))
-      if (fact->role == Role::Root && c.rank(*fact) >= 0 && fact->code != 0 &&
+      if (fact->role == Role::Root && c.rank(*fact) >= 0 && fact->code != 0 && !is_clean_up(c, *fact) &&
           (kind == FactKind::MpiExit || (fact->code != 2 && fact->code != 15)))
         return fact;
     return nullptr;
@@ -115,6 +132,19 @@ std::optional<Finding> plain_exit(const Case& c) {
                    (kind == FactKind::MpiSignal ? "signal " : "exit code ") + std::to_string(fact->code);
     finding.why = "It is the only process that the launcher reports, and no line shows another failure.";
     if (kind == FactKind::MpiExit) finding.nodes = c.hosts_of(finding.culprits);
+    return finding;
+  }
+  // torch.multiprocessing names the process that left, without any traceback.
+  const auto& left = c.of(FactKind::ElasticFailed);
+  if (left.size() == 1 && left.front()->name == "spawned" && c.rank(*left.front()) >= 0 &&
+      left.front()->code != 0 && !c.has(FactKind::PeerClosed) && !c.has(FactKind::NcclErrorText) &&
+      !c.has(FactKind::WatchdogTimeout) && !c.has(FactKind::GlooTimeout)) {
+    Finding finding = crash_of(c, {c.rank(*left.front())}, "plain_exit");
+    finding.evidence = {left.front()};
+    finding.confidence = Confidence::Likely;
+    finding.what =
+        rank_on_host(c, c.rank(*left.front())) + " left with exit code " + std::to_string(left.front()->code);
+    finding.why = "It is the only process that the launcher reports, and it left without a traceback.";
     return finding;
   }
   // torchrun: one entry with exit code 1, everybody else stopped by the agent, and no text at all.

@@ -11,6 +11,17 @@ namespace {
 using sim::Confidence;
 using sim::DiagnosisKind;
 
+/// The same author printed finite losses again: a batch that gave NaN, a loss scale that settled, an
+/// evaluation without samples.
+bool recovered(const Case& c, const Fact& fact) {
+  constexpr std::int64_t kTimes = 3;
+  return std::any_of(c.of(FactKind::LossFinite).begin(), c.of(FactKind::LossFinite).end(),
+                     [&](const Fact* later) {
+                       return later->file == fact.file && (later->who.rank == fact.who.rank || fact.kind == FactKind::Overflow) &&
+                              later->line > fact.line && later->value >= kTimes;
+                     });
+}
+
 }  // namespace
 
 /// NaN found in local values, before they were mixed with those of other ranks: the rank that found it made
@@ -60,6 +71,7 @@ std::optional<Finding> nan_before_communication(const Case& c) {
 /// Loss lines of single ranks: in the first bad step only the source has a NaN, one step later everybody has.
 std::optional<Finding> nan_in_loss(const Case& c) {
   std::vector<const Fact*> losses = c.of(FactKind::LossValue);
+  std::erase_if(losses, [&](const Fact* fact) { return recovered(c, *fact); });
   std::map<int, const Fact*> first_of;
   for (const Fact* fact : losses) {
     const int rank = c.rank(*fact);
@@ -100,9 +112,13 @@ std::optional<Finding> nan_in_loss(const Case& c) {
   std::vector<const Fact*> seen = losses;
   for (const FactKind kind : {FactKind::ScaleExhausted, FactKind::Overflow, FactKind::NanSeen})
     seen.insert(seen.end(), c.of(kind).begin(), c.of(kind).end());
+  std::erase_if(seen, [&](const Fact* fact) { return recovered(c, *fact); });
   if (seen.empty()) return std::nullopt;
-  if (losses.empty() && !c.has(FactKind::ScaleExhausted) && c.of(FactKind::Overflow).size() < 4 &&
-      c.of(FactKind::NanSeen).empty())
+  const auto count = [&](FactKind kind) {
+    return std::count_if(seen.begin(), seen.end(), [kind](const Fact* fact) { return fact->kind == kind; });
+  };
+  if (losses.empty() && count(FactKind::ScaleExhausted) == 0 && count(FactKind::Overflow) < 4 &&
+      count(FactKind::NanSeen) == 0)
     return std::nullopt;  // a few skipped steps are how a dynamic loss scale works
   finding.evidence = seen;
   finding.confidence = Confidence::Unknown;

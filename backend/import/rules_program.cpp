@@ -34,7 +34,11 @@ int expected_exit(const Fact& fact) {
     if (fact.name == "Floating point exception") return -8;
     return -6;
   }
-  return fact.text.find("what():") != std::string::npos ? -6 : 1;
+  // The ROCm runtime aborts the process itself.
+  const bool aborts = fact.text.find("what():") != std::string::npos ||
+                      fact.name.find("by GPU node-") != std::string::npos ||
+                      fact.name.find("HSA_STATUS_ERROR") != std::string::npos;
+  return aborts ? -6 : 1;
 }
 
 /// The only rank in torchrun's tables, or the one whose recorded traceback holds the exception, or the only
@@ -83,6 +87,18 @@ int rank_from_steps(const Case& c) {
   if (all.size() < 3 || steps.size() < 2) return -1;
   const auto& behind = steps.begin()->second;
   return behind.size() == 1 && steps.rbegin()->second.size() == all.size() - 1 ? *behind.begin() : -1;
+}
+
+/// Where every host (or pod) runs one rank, the host of a line says whose it is.
+int rank_from_host(const Case& c, const Fact& fact) {
+  const std::string host = c.host(fact);
+  if (host.empty()) return -1;
+  std::map<std::string, std::vector<int>> there;
+  for (const int rank : c.who.seen()) there[c.who.host_of_rank(rank)].push_back(rank);
+  const bool one_each =
+      std::all_of(there.begin(), there.end(), [](const auto& entry) { return entry.second.size() == 1; });
+  const auto found = there.find(host);
+  return one_each && there.size() >= 2 && found != there.end() ? found->second.front() : -1;
 }
 
 bool is_root_exception(const Fact& fact) {
@@ -153,6 +169,7 @@ int attribute(const Case& c, const Fact& fact) {
   if (const int rank = c.torch_rank(fact); rank >= 0) return rank;
   if (const int rank = rank_from_table(c, fact); rank >= 0) return rank;
   if (const int rank = rank_from_tasks(c); rank >= 0) return rank;
+  if (const int rank = rank_from_host(c, fact); rank >= 0) return rank;
   std::set<int> missing;  // who did not come to the barrier because it had raised
   for (const Fact* barrier : c.of(FactKind::BarrierMissing))
     missing.insert(barrier->named.begin(), barrier->named.end());
@@ -190,10 +207,26 @@ std::set<int> victim_ranks(const Case& c) {
   return ranks;
 }
 
+namespace {
+/// Another rank had raised something of its own clearly before, by the stamps of both lines.
+bool came_after_an_exception(const Case& c, const Fact& fact) {
+  constexpr std::int64_t kClearlyNs = std::int64_t{5} * 1'000'000'000;
+  const int rank = c.torch_rank(fact);
+  const auto& raised = c.of(FactKind::PythonException);
+  return rank >= 0 && fact.t_ns >= 0 && std::any_of(raised.begin(), raised.end(), [&](const Fact* first) {
+           const int other = c.torch_rank(*first);
+           return other >= 0 && other != rank && is_root_exception(*first) && first->t_ns >= 0 &&
+                  first->dated == fact.dated && first->t_ns + kClearlyNs < fact.t_ns &&
+                  c.before(*first, fact) && !was_victim_before(c, other, *first) && !went_on(c, *first);
+         });
+}
+}  // namespace
+
 std::optional<Finding> gpu_memory(const Case& c) {
   std::vector<const Fact*> facts = c.of(FactKind::CudaOom);
   facts.insert(facts.end(), c.of(FactKind::NcclOutOfMemory).begin(), c.of(FactKind::NcclOutOfMemory).end());
-  std::erase_if(facts, [&](const Fact* fact) { return went_on(c, *fact); });
+  std::erase_if(facts,
+                [&](const Fact* fact) { return went_on(c, *fact) || came_after_an_exception(c, *fact); });
   if (facts.empty()) return std::nullopt;
   Finding finding;
   finding.rule = "gpu_memory";

@@ -25,7 +25,8 @@ constexpr FactKind kFailureKinds[] = {
     FactKind::HorovodMismatch,  FactKind::SharedMemory,   FactKind::DuplicateGpu,  FactKind::NvlsFailed,
     FactKind::IbSizeMismatch,   FactKind::PortInUse,      FactKind::NoInterface,   FactKind::FrMissing,
     FactKind::FrMismatch,       FactKind::FrState,        FactKind::RasDead,       FactKind::RasMissing,
-    FactKind::RasOutlier,       FactKind::DdpShape,       FactKind::DdpReadyTwice, FactKind::NcclOutOfMemory};
+    FactKind::RasOutlier,       FactKind::DdpShape,       FactKind::DdpReadyTwice, FactKind::NcclOutOfMemory,
+    FactKind::BadSetup};
 /// Kinds that are noise behind a finished job, and symptoms otherwise.
 constexpr FactKind kNoiseKinds[] = {
     FactKind::HeartbeatStuck, FactKind::StoreLost,   FactKind::PeerClosed,      FactKind::DumpNotice,
@@ -36,6 +37,16 @@ bool any_failure(const Case& c) {
   for (const FactKind kind : kFailureKinds)
     for (const Fact* fact : c.of(kind))
       if (fact->role != Role::Consequence && fact->role != Role::Context) return true;
+  return false;
+}
+
+/// A connection of the program's own (a download, a metrics server) that was lost while the work went on to
+/// its end.
+bool was_got_over(const Case& c, const Fact& fact) {
+  if (fact.kind != FactKind::PeerClosed || fact.layer != Layer::Python) return false;
+  for (const FactKind kind : {FactKind::JobDone, FactKind::CleanExit})
+    for (const Fact* end : c.of(kind))
+      if (end->file == fact.file && end->line > fact.line) return true;
   return false;
 }
 
@@ -81,6 +92,16 @@ std::string base_call(const std::string& call) {
 }
 
 }  // namespace
+
+bool all_reports_follow(const Case& c, const Fact& stop) {
+  const auto follow = [&](FactKind kind) {
+    return std::all_of(c.of(kind).begin(), c.of(kind).end(), [&](const Fact* fact) {
+      return fact->role == Role::Consequence || fact->role == Role::Context || c.before(stop, *fact);
+    });
+  };
+  return std::all_of(std::begin(kFailureKinds), std::end(kFailureKinds), follow) &&
+         std::all_of(std::begin(kNoiseKinds), std::end(kNoiseKinds), follow);
+}
 
 /// What comes after a run that ended well is the noise of taking it down: stuck heartbeats, a store that went
 /// first.
@@ -190,7 +211,8 @@ std::optional<Finding> straggler(const Case& c) {
 std::optional<Finding> nothing_failed(const Case& c) {
   if (any_failure(c)) return std::nullopt;
   for (const FactKind kind : kNoiseKinds)
-    if (c.has(kind)) return std::nullopt;
+    for (const Fact* fact : c.of(kind))
+      if (!was_got_over(c, *fact)) return std::nullopt;
   Finding finding;
   finding.rule = "nothing_failed";
   finding.kind = DiagnosisKind::None;

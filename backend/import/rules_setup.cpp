@@ -209,6 +209,19 @@ std::optional<Finding> configuration(const Case& c) {
                   "The process could not find an interface or resolve a name, before any collective.",
                   DiagnosisKind::NetworkConfig))
     return finding;
+  if (auto finding = setting(c, FactKind::BadSetup, "",
+                             "The program cannot run like this; it failed before it "
+                             "could communicate.",
+                             DiagnosisKind::ConfigError)) {
+    std::set<int> ranks;
+    for (const Fact* fact : c.of(FactKind::BadSetup)) ranks.insert(c.torch_rank(*fact));
+    const auto seen = std::max(c.world(), static_cast<std::int64_t>(c.who.seen().size()));
+    if (ranks.count(-1) == 0 && static_cast<std::int64_t>(ranks.size()) * 2 < seen)
+      finding->culprits.assign(ranks.begin(), ranks.end());
+    finding->what = c.of(FactKind::BadSetup).front()->name +
+                    (finding->culprits.empty() ? std::string() : ", on " + name_ranks(finding->culprits));
+    return finding;
+  }
   for (const Fact* fact : c.of(FactKind::NcclWarn))
     if (fact->role == Role::Root) {
       Finding finding;

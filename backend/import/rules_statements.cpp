@@ -154,6 +154,11 @@ std::optional<Finding> ras_statements(const Case& c) {
     finding.what = (ranks.empty() ? std::string("a process") : name_ranks({ranks.begin(), ranks.end()})) +
                    " is dead: unreachable through NCCL's RAS network";
     finding.why = "Its RAS thread does not answer any more, so the process has ended or its node is gone.";
+    if (finding.evidence.front()->name == "heartbeat") {
+      finding.what = (ranks.empty() ? std::string("a process") : name_ranks({ranks.begin(), ranks.end()})) +
+                     " stopped sending heartbeats to the coordination service";
+      finding.why = "The others are ended by the service because of it; its own log must tell how it died.";
+    }
   } else {
     take(FactKind::RasMissing);
     if (!finding.evidence.empty()) {

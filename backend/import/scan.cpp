@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <tuple>
 
 #include "backend/import/codes.hpp"
 #include "backend/import/fingerprint.hpp"
 #include "backend/import/hints.hpp"
 #include "backend/import/json_line.hpp"
 #include "backend/import/scan_state.hpp"
+#include "backend/import/timestamps.hpp"
 
 namespace ringside::backend {
 namespace {
@@ -175,9 +177,10 @@ std::size_t next_author(std::string_view text) {
 namespace {
 /// The beginnings of the kernel's lines that the message table knows.
 bool is_kernel_text(std::string_view text) {
-  static constexpr std::array<std::string_view, 10> kBegins = {
-      "NVRM",    "Out of memory", "Memory cgroup", "oom-kill", "pcieport",
-      "nvidia ", "mlx5_core",     "INFO: task",    "mce:",     "EDAC"};
+  static constexpr std::array<std::string_view, 13> kBegins = {
+      "NVRM",        "Out of memory", "Memory cgroup", "oom-kill", "pcieport",        "nvidia ",
+      "mlx5_core",   "INFO: task",    "mce:",          "EDAC",     "nvidia-nvswitch", "amdgpu",
+      "Kernel panic"};
   return std::any_of(kBegins.begin(), kBegins.end(),
                      [&](std::string_view begin) { return text.starts_with(begin); });
 }
@@ -217,7 +220,35 @@ void LogScanner::one_author(std::string_view text, const Line& line) {
   if (!matched_.empty() || stream.author_lines > 0 || peeled.severity != 0)
     take_matches(stream, peeled, rest, make_base(peeled, rank, text, line));
   if (matched_.empty() && stream.pid_lines > 0) --stream.pid_lines;
+  if (stream.loss_watched && matched_.empty() && text.find("oss") != std::string_view::npos)
+    watch_loss(stream, rest, make_base(peeled, rank, text, line));
   notice(peeled, rank, rest, text, line, hints);
+}
+
+/// Counts the finite losses that an author prints after a NaN or a skipped step: training that went on with
+/// numbers has not died of it.
+void LogScanner::watch_loss(Stream& stream, std::string_view text, const Fact& base) {
+  static const re2::RE2 kFinite(R"((?i)loss['"]?[ =:|]+\(?-?\d+\.\d+)");
+  constexpr std::int64_t kEnough = 1000;  // nobody needs more, and the rest of the log is read faster
+  if (!re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), kFinite)) return;
+  stream.finite = base;
+  if (++stream.finite_losses >= kEnough) stream.loss_watched = false;
+}
+
+void LogScanner::report_finite_losses() {
+  std::vector<Fact> found;
+  for (auto& [key, stream] : streams_)
+    if (stream.finite_losses > 0) {
+      stream.finite.kind = FactKind::LossFinite;
+      stream.finite.layer = Layer::Numeric;
+      stream.finite.value = stream.finite_losses;
+      stream.finite_losses = 0;
+      found.push_back(std::move(stream.finite));
+    }
+  std::sort(found.begin(), found.end(), [](const Fact& a, const Fact& b) {
+    return std::tie(a.line, a.who.rank, a.who.task) < std::tie(b.line, b.who.rank, b.who.task);
+  });
+  for (Fact& fact : found) add(std::move(fact));
 }
 
 /// The last line of a traceback names the exception, whatever its class is called: "zipfile.BadZipFile: …".
@@ -296,6 +327,20 @@ void LogScanner::add(Fact&& fact) {
   out_.facts.push_back(std::move(fact));
 }
 
+namespace {
+/// "CANCELLED AT 2025-03-07T14:09:31": the line's own stamp is in its text.
+void stamp_of_cancel(std::string_view text, Fact& fact) {
+  static constexpr std::string_view kAt = "CANCELLED AT ";
+  const std::size_t at = text.find(kAt);
+  if (at == std::string_view::npos) return;
+  const Stamp stamp = read_date_clock(text.substr(at + kAt.size()));
+  if (stamp.length == 0) return;
+  fact.t_ns = stamp.t_ns;
+  fact.dated = stamp.dated;
+  fact.zone_s = stamp.zone_s;
+}
+}  // namespace
+
 void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
   switch (fact.kind) {
     case FactKind::NcclColl: {
@@ -315,6 +360,14 @@ void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
     case FactKind::LossValue:
     case FactKind::NanSeen:
       fact.step = step_of(text);
+      [[fallthrough]];
+    case FactKind::Overflow:
+      stream.loss_watched = true;
+      stream.finite_losses = 0;
+      break;
+    case FactKind::StepCancelled:
+    case FactKind::TimeLimit:
+      if (fact.t_ns < 0) stamp_of_cancel(text, fact);
       break;
     case FactKind::HorovodStall:
       horovod_all(text, fact);
@@ -407,6 +460,7 @@ void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
 }
 
 void LogScanner::end_file() {
+  report_finite_losses();
   for (auto& [key, stream] : streams_)
     if (stream.entry_open) close_entry(stream);
   streams_.clear();

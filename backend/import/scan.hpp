@@ -45,6 +45,8 @@ class LogScanner {
   std::uint32_t file_of(const Peeled& peeled);
   void name_odd_exception(const Stream& stream, std::string_view text);
   void drop_half_messages(std::string_view text);
+  void watch_loss(Stream& stream, std::string_view text, const Fact& base);
+  void report_finite_losses();
   void take_matches(Stream& stream, const Peeled& peeled, std::string_view text, const Fact& base);
   Fact make_base(const Peeled& peeled, int rank, std::string_view text, const Line& line);
   bool in_table(Stream& stream, std::string_view text, const Fact& base);

@@ -37,6 +37,10 @@ struct LogScanner::Stream {
   std::int64_t open_block = -1;  // index of the Fact that waits for its code or name
   FactKind open_kind = FactKind::RankNote;
   int block_lines = 0;
+  // the loss after one that was NaN or infinite, or after a skipped step
+  bool loss_watched = false;
+  std::int64_t finite_losses = 0;
+  Fact finite;
   bool horovod_missing = false;
   std::int64_t fr_seq = -1;
 };

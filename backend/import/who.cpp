@@ -342,7 +342,7 @@ int Who::rank_of(const Fact& fact) const {
   if (const int rank = rank_of_local(host, fact.who.local_rank); rank >= 0) return rank;
   if (fact.file < file_locals_.size() && file_locals_[fact.file] >= 0)
     return rank_of_local(host, file_locals_[fact.file]);
-  if (fact.kind == FactKind::Xid || fact.kind == FactKind::GpuLost)
+  if (fact.kind == FactKind::Xid || fact.kind == FactKind::GpuLost || fact.kind == FactKind::DeviceFault)
     return rank_at_bus(host.empty() && hosts_.size() == 1 ? hosts_.front() : host, fact.bus);
   if ((fact.kind == FactKind::Progress || fact.kind == FactKind::StepTime || fact.kind == FactKind::CudaOom ||
        fact.kind == FactKind::NanLocal) &&
