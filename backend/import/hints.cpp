@@ -47,7 +47,10 @@ const std::vector<std::string>& hint_words() {
                                                   "Traceback (",
                                                   "EXCEPTION",
                                                   "-- Process ",
-                                                  "distributed_c10d.py"};
+                                                  "distributed_c10d.py",
+                                                  "ERROR",
+                                                  "rror",
+                                                  "xception"};
   RINGSIDE_CHECK_EQ(kWords.size(), static_cast<std::size_t>(Hint::Count));
   return kWords;
 }

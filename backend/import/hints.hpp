@@ -53,6 +53,9 @@ enum class Hint : std::uint8_t {
   Exception,
   SpawnedProcess,
   C10d,  // constructs
+  ErrorCapitals,
+  ErrorWord,
+  ExceptionWord,  // a line that says that something failed
   Count,
 };
 
@@ -69,5 +72,6 @@ inline constexpr std::uint64_t kStepHints = bits(Hint::Step, Hint::It);
 inline constexpr std::uint64_t kTimeHints = bits(Hint::Compute, Hint::Sec);
 inline constexpr std::uint64_t kWhoHints = bits(Hint::Rank, Hint::Member);
 inline constexpr std::uint64_t kBlockHints = bits(Hint::Failures, Hint::C10d);
+inline constexpr std::uint64_t kErrorHints = bits(Hint::ErrorCapitals, Hint::ExceptionWord);
 
 }  // namespace ringside::backend

@@ -22,6 +22,8 @@ constexpr MessageForm kForms[] = {
      "> failed : ", R"((?:Connect to|connect to) (?P<peer>[^<\s]+)<\d+> failed : (?P<name>.*))"},
     {FactKind::StoreUnreachable, Layer::Nccl, Role::Victim, "Call to connect",
      R"(Call to connect (?:to (?P<peer>[^<\s]+)<\d+> )?(?:failed|returned)[ :]*(?P<name>.*))"},
+    {FactKind::StoreUnreachable, Layer::Nccl, Role::Victim, "exceeded error retry count",
+     R"(connect to (?P<peer>[^<\s]+)<\d+> returned (?P<name>.*), exceeded error retry count)"},
     {FactKind::PeerClosed, Layer::Nccl, Role::Victim, "> failed : ",
      R"(Call to (?:recv|send)\w* (?:from|to) (?P<peer>[^<\s]+)<\d+> failed : (?P<name>Connection reset by peer|Broken pipe|Connection timed out|.*))"},
     {FactKind::PeerClosed, Layer::Nccl, Role::Victim, "Socket recv failed while polling",

@@ -467,6 +467,12 @@ int leading_rank(std::string_view text, std::string_view& after) {
                                                              "process"};
   std::string_view rest = text;
   bool bracket = false;
+  // Loguru: "ERROR    | trainer:step:66 - rank=1 …" (behind the time)
+  if (!rest.empty() && rest.front() >= 'A' && rest.front() <= 'Z') {
+    const std::size_t bar = rest.substr(0, 12).find(" | ");
+    const std::size_t dash = bar == std::string_view::npos ? bar : rest.substr(0, 120).find(" - ", bar);
+    if (dash != std::string_view::npos) rest.remove_prefix(dash + 3);
+  }
   for (int tags = 0; tags < 3; ++tags) {
     while (!rest.empty() && (rest.front() == ' ' || rest.front() == '-')) rest.remove_prefix(1);
     bracket = !rest.empty() && rest.front() == '[';

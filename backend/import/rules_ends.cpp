@@ -19,6 +19,17 @@ bool is_clean_up(const Case& c, const Fact& fact) {
          });
 }
 
+/// A launcher that lost a process to a signal of its own making (SIGSEGV, SIGBUS …) kills the others: then
+/// most ranks were killed, and few ended otherwise.
+void drop_clean_up(std::map<int, const Fact*>& ranks) {
+  const auto killed = [](const std::pair<const int, const Fact*>& end) {
+    const Fact& fact = *end.second;
+    return fact.name.rfind("Killed", 0) == 0 || fact.code == 9 || signal_of_exit(fact.code) == 9;
+  };
+  const auto kills = static_cast<std::size_t>(std::count_if(ranks.begin(), ranks.end(), killed));
+  if (kills > ranks.size() - kills && kills < ranks.size()) std::erase_if(ranks, killed);
+}
+
 }  // namespace
 
 /// Signals that nobody inside the job sends: SIGKILL, SIGSEGV, SIGBUS, SIGILL. A -9 outranks the -6 it causes
@@ -69,6 +80,7 @@ std::optional<Finding> fatal_signal(const Case& c) {
     if (fact->role == Role::Root)
       if (const int rank = c.rank(*fact); rank >= 0) add(fact, rank);
   if (ranks.empty() && nameless.empty()) return std::nullopt;
+  drop_clean_up(ranks);
   Finding finding;
   std::vector<int> names;
   for (const auto& [rank, fact] : ranks) names.push_back(rank);

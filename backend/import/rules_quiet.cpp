@@ -44,6 +44,7 @@ bool any_failure(const Case& c) {
 /// its end.
 bool was_got_over(const Case& c, const Fact& fact) {
   if (fact.kind != FactKind::PeerClosed || fact.layer != Layer::Python) return false;
+  if (fact.role == Role::Context) return true;
   for (const FactKind kind : {FactKind::JobDone, FactKind::CleanExit})
     for (const Fact* end : c.of(kind))
       if (end->file == fact.file && end->line > fact.line) return true;

@@ -216,6 +216,14 @@ void LogScanner::one_author(std::string_view text, const Line& line) {
   if (stream.traceback && matched_.empty()) name_odd_exception(stream, rest);
   if (stream.table || (hints & (bit(Hint::Failures) | bit(Hint::RootCause))) != 0)
     if (in_table(stream, rest, make_base(peeled, rank, text, line))) return;
+  if (rank < 0 && stream.error_rank >= 0 && stream.error_line + 1 == line.number &&
+      rest.starts_with("Traceback (most recent call last)"))
+    stream.spawned = stream.error_rank;
+  stream.error_rank = -1;
+  if (rank >= 0 && peeled.rank < 0 && (hints & kErrorHints) != 0) {
+    stream.error_rank = rank;
+    stream.error_line = line.number;
+  }
   if (stream.traceback || (hints & kBlockHints) != 0) follow_traceback(stream, rest);
   if (!matched_.empty() || stream.author_lines > 0 || peeled.severity != 0)
     take_matches(stream, peeled, rest, make_base(peeled, rank, text, line));
@@ -387,6 +395,11 @@ void LogScanner::emit(Stream& stream, std::string_view text, Fact&& fact) {
       if (fact.code == 0)
         for (const int signal : {9, 11, 7, 4, 8, 6, 15})
           if (fact.name == signal_meaning(signal).name) fact.code = -signal;
+      break;
+    case FactKind::PeerClosed:
+      // "Retrying (Retry(total=4, …)) after connection broken by …": a program that helps itself
+      if (fact.layer == Layer::Python && text.find("etry") != std::string_view::npos)
+        fact.role = Role::Context;
       break;
     case FactKind::GpuLost:
       if (fact.name == "address")

@@ -28,6 +28,8 @@ struct LogScanner::Stream {
   bool frame = false;    // the last line was an indented one of a traceback
   std::string call;      // the collective whose frame was seen last
   int traceback_lines = 0;
+  int error_rank = -1;  // who said in the line before that it failed: an unprefixed traceback may follow
+  std::int64_t error_line = 0;
   int spawned = -1;         // "-- Process 2 terminated with the following error:" of torch.multiprocessing
   std::string gpu_address;  // "NVRM: The NVIDIA GPU 0000:02:00.0", whose sentence goes on in the next lines
   std::string pod;          // "Name:  trainer-2" of kubectl describe
