@@ -68,6 +68,12 @@ constexpr MessageForm kForms[] = {
     // JAX's coordination service lists the tasks that stopped sending heartbeats, one a line.
     {FactKind::RasDead, Layer::Job, Role::Names,
      "/replica:0/task:", R"(^/job:\w+/replica:0/task:(?P<named>\d+)\s*$)", "heartbeat"},
+    {FactKind::NodeFailed, Layer::Slurm, Role::Root, "Task launch for ",
+     R"(srun: error: Task launch for \S+ failed on node (?P<host>[\w.-]+): (?P<name>.*))"},
+    {FactKind::SchedOom, Layer::Job, Role::Root,
+     "PBS: job killed: ", R"(PBS: job killed: v?mem (?P<value>\d+)\w* exceeded limit (?P<limit>\d+))", "PBS"},
+    {FactKind::NodeFailed, Layer::Job, Role::Root, "NodeNotReady", R"(NodeNotReady\s+node/(?P<host>[\w.-]+))",
+     "Kubernetes"},
     {FactKind::NodeFailed, Layer::Job, Role::Root, "NodeNotReady",
      R"((?:node/(?P<host>[\w.-]+).*)?NodeNotReady)", "Kubernetes"},
     {FactKind::SchedOom, Layer::Job, Role::Root, "OOMKilled",

@@ -233,6 +233,10 @@ void Who::learn_one(const Fact& fact) {
     }
     if (info.pid < 0) info.pid = fact.who.pid;
   }
+  if (fact.who.local_rank >= 0 && fact.kind != FactKind::ElasticEntry && fact.kind != FactKind::ElasticRoot) {
+    const auto [in_file, fresh] = by_file_local_.try_emplace({fact.file, fact.who.local_rank}, rank);
+    if (!fresh && in_file->second != rank) in_file->second = -2;  // several nodes in one file
+  }
   if (fact.who.local_rank >= 0) {
     if (info.local_rank < 0) info.local_rank = fact.who.local_rank;
     by_local_.emplace(std::make_pair(host.empty() ? info.host : host, fact.who.local_rank), rank);
@@ -251,6 +255,14 @@ void Who::learn_one(const Fact& fact) {
 }
 
 void Who::learn(const Facts& facts) {
+  // Files in which the same local rank speaks are of different nodes; a device number is no rank then.
+  std::map<int, std::uint32_t> file_of_local;
+  for (const Fact& fact : facts.facts)
+    if (fact.kind == FactKind::Progress && fact.who.rank < 0 && fact.who.local_rank >= 0 &&
+        fact.who.host.empty()) {
+      const auto [found, fresh] = file_of_local.try_emplace(fact.who.local_rank, fact.file);
+      several_nodes_ = several_nodes_ || (!fresh && found->second != fact.file);
+    }
   // What is stated together with a rank first; the launcher's table last, since it may be of a later attempt.
   for (const Fact& fact : facts.facts) {
     if (fact.kind == FactKind::ElasticEntry || fact.kind == FactKind::ElasticRoot) continue;
@@ -339,6 +351,10 @@ int Who::rank_of(const Fact& fact) const {
   const std::string& host = fact.who.host.empty() ? file_host(fact.file) : fact.who.host;
   if (const int rank = rank_of_pid(host, fact.who.pid); rank >= 0) return rank;
   if (const int rank = file_rank(fact.file); rank >= 0) return rank;
+  // A file of one node says which rank its local ranks are, where no host is named.
+  if (const auto found = by_file_local_.find({fact.file, fact.who.local_rank});
+      found != by_file_local_.end() && fact.who.host.empty() && found->second >= 0)
+    return found->second;
   if (const int rank = rank_of_local(host, fact.who.local_rank); rank >= 0) return rank;
   if (fact.file < file_locals_.size() && file_locals_[fact.file] >= 0)
     return rank_of_local(host, file_locals_[fact.file]);
@@ -346,7 +362,8 @@ int Who::rank_of(const Fact& fact) const {
     return rank_at_bus(host.empty() && hosts_.size() == 1 ? hosts_.front() : host, fact.bus);
   if ((fact.kind == FactKind::Progress || fact.kind == FactKind::StepTime || fact.kind == FactKind::CudaOom ||
        fact.kind == FactKind::NanLocal) &&
-      fact.who.device >= 0 && fact.who.pid < 0 && sure_hosts_.size() <= 1 && hosts_.size() <= 1)
+      fact.who.device >= 0 && fact.who.pid < 0 && sure_hosts_.size() <= 1 && hosts_.size() <= 1 &&
+      !several_nodes_)
     return rank_of_local(sure_hosts_.empty() ? std::string() : *sure_hosts_.begin(), fact.who.device) >= 0
                ? rank_of_local(sure_hosts_.empty() ? std::string() : *sure_hosts_.begin(), fact.who.device)
                : fact.who.device;

@@ -61,6 +61,8 @@ class Who {
   std::map<std::pair<std::string, std::int64_t>, int> by_pid_;
   std::map<std::int64_t, int> by_bare_pid_;  // -2: several ranks have this pid
   std::map<std::pair<std::string, int>, int> by_local_;
+  std::map<std::pair<std::uint32_t, int>, int> by_file_local_;  // -2: several ranks
+  bool several_nodes_ = false;                                  // the same local rank speaks in several files
   std::map<std::pair<std::string, std::string>, int> by_bus_;
   std::map<std::string, std::string> by_address_;
   std::set<std::string> sure_hosts_;
