@@ -5,6 +5,7 @@ set -euo pipefail
 bin=$1
 command -v xvfb-run > /dev/null || exit 77
 out=$(mktemp -d)
+: > "$out/said"  # it may be read before the job has made it
 "$bin/ringside-cli" live -n 4 --steps 5000 --pace 100ms --device cpu --dump-dir "$out" 2> "$out/said" > "$out/verdict" &
 job=$!
 trap 'kill $job 2> /dev/null || true; wait $job || true; rm -rf "$out"' EXIT
