@@ -77,7 +77,8 @@ constexpr MessageForm kForms[] = {
     {FactKind::NodeFailed, Layer::Job, Role::Root, "NodeNotReady",
      R"((?:node/(?P<host>[\w.-]+).*)?NodeNotReady)", "Kubernetes"},
     {FactKind::SchedOom, Layer::Job, Role::Root, "OOMKilled",
-     R"((?:[Pp]od[/ :"]+(?P<host>[\w.-]+\w).*)?OOMKilled)", "Kubernetes"},
+     R"((?:[Pp]od[/ :"]+(?P<host>[\w.-]+\w).*)?OOMKilled(?:\s*$|[',.;)\]]|"\s*(?:$|[^:\s])|"?\s*[:=]\s*true|\s*\(|\s+\d|\s+exit|\s+container|\s+by ))",
+     "Kubernetes"},  // as a state: not a count of them, not docker inspect's "OOMKilled": false
     {FactKind::RankNote, Layer::Job, Role::Context, "Name:  ", R"(^Name:\s+(?P<host>[\w.-]+)\s*$)",
      "described pod"},  // kubectl describe: what follows is about this pod
     {FactKind::SchedOom, Layer::Job, Role::Root, "TERM_MEMLIMIT", "TERM_MEMLIMIT: job killed", "LSF"},

@@ -115,6 +115,16 @@ bool is_root_exception(const Fact& fact) {
   return true;
 }
 
+/// A launcher or a scheduler reports the end of a process, or somebody waited for one.
+bool somebody_ended(const Case& c) {
+  static constexpr FactKind kEnds[] = {
+      FactKind::ElasticEntry,    FactKind::ElasticRoot,   FactKind::ElasticFailed, FactKind::ElasticSigterm,
+      FactKind::TaskEnded,       FactKind::MpiSignal,     FactKind::MpiExit,       FactKind::MpiAbort,
+      FactKind::BadTermination,  FactKind::StepCancelled, FactKind::PeerClosed,    FactKind::NcclErrorText,
+      FactKind::WatchdogTimeout, FactKind::GlooTimeout,   FactKind::WatchdogError};
+  return std::any_of(std::begin(kEnds), std::end(kEnds), [&](FactKind kind) { return c.has(kind); });
+}
+
 }  // namespace
 
 std::vector<const Fact*> launcher_entries(const Case& c) {
@@ -155,8 +165,11 @@ bool went_on(const Case& c, const Fact& fact) {
     });
     if (together >= 2) return true;
   }
-  for (const Fact* done : c.of(FactKind::JobDone))
-    if (done->name == "training" && c.torch_rank(*done) == rank && c.before(fact, *done)) return true;
+  for (const Fact* done : c.of(FactKind::JobDone)) {
+    if (done->name != "training" || !c.before(fact, *done)) continue;
+    if (c.torch_rank(*done) == rank) return true;
+    if (c.torch_rank(*done) < 0 && done->file == fact.file && !somebody_ended(c)) return true;
+  }
   return steps_go_on(c, fact, rank);
 }
 

@@ -34,9 +34,15 @@ constexpr FactKind kNoiseKinds[] = {
     FactKind::ProcessEnd,     FactKind::CommAborted, FactKind::RemoteErrorFrom, FactKind::WatchdogStatus};
 
 bool any_failure(const Case& c) {
+  // Text about errors, or errors that were caught: the run went on to its end.
+  const auto got_over = [&](const Fact& fact) {
+    const bool own = fact.kind == FactKind::CudaOom || fact.kind == FactKind::CudaError ||
+                     fact.kind == FactKind::PythonException;
+    return own && c.has(FactKind::JobDone) && went_on(c, fact);
+  };
   for (const FactKind kind : kFailureKinds)
     for (const Fact* fact : c.of(kind))
-      if (fact->role != Role::Consequence && fact->role != Role::Context) return true;
+      if (fact->role != Role::Consequence && fact->role != Role::Context && !got_over(*fact)) return true;
   return false;
 }
 

@@ -355,9 +355,14 @@ void LogScanner::identities(std::string_view text, const Fact& base) {
     fact.who.device = static_cast<int>(std::strtol(number.c_str(), nullptr, 10));
   if (re2::RE2::PartialMatch(piece(text), kBus, &number)) fact.bus = normal_bus(number);
   if (re2::RE2::PartialMatch(piece(text), kAddress, &number)) fact.peer = number;
-  if (fact.who.pid >= 0 || !fact.name.empty() || !fact.who.host.empty() || fact.who.local_rank >= 0 ||
-      !fact.bus.empty() || !fact.peer.empty())
+  if (fact.who.pid >= 0 || !fact.name.empty() || !fact.who.host.empty() || local >= 0 || !fact.bus.empty() ||
+      !fact.peer.empty()) {
     add(std::move(fact));
+  } else if (base.who.local_rank >= 0 && base.who.rank < 0 && fact.who.rank >= 0 &&
+             told_locals_.size() < kMaxAuthors &&
+             told_locals_.emplace(base.file, base.who.local_rank, fact.who.rank).second) {
+    add(std::move(fact));  // "[default3]: … rank=7": once is enough
+  }
 }
 
 void LogScanner::finish() {
