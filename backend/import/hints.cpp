@@ -49,7 +49,6 @@ const std::vector<std::string>& hint_words() {
                                                   "-- Process ",
                                                   "distributed_c10d.py",
                                                   "ERROR",
-                                                  "rror",
                                                   "xception"};
   RINGSIDE_CHECK_EQ(kWords.size(), static_cast<std::size_t>(Hint::Count));
   return kWords;

@@ -54,7 +54,6 @@ enum class Hint : std::uint8_t {
   SpawnedProcess,
   C10d,  // constructs
   ErrorCapitals,
-  ErrorWord,
   ExceptionWord,  // a line that says that something failed
   Count,
 };

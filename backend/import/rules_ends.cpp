@@ -61,15 +61,14 @@ std::optional<Finding> fatal_signal(const Case& c) {
     const bool cleaned_up =
         std::any_of(c.of(FactKind::StepCancelled).begin(), c.of(FactKind::StepCancelled).end(),
                     [&](const Fact* cancel) { return c.before(*cancel, *fact); });
-    const bool by_code = fatal(signal_of_exit(fact->code));  // a shell in between: 128 + signal
-    if (cleaned_up && (fact->name.rfind("Killed", 0) == 0 || signal_of_exit(fact->code) == 9)) continue;
-    if (by_code)
-      for (const int task : fact->named) add(fact, c.who.task_is_rank() ? task : -1);
+    if (cleaned_up && (fact->name.starts_with("Killed") || signal_of_exit(fact->code) == 9)) continue;
     static constexpr std::string_view kEnds[] = {"Segmentation fault", "Killed", "Bus error",
                                                  "Illegal instruction", "Floating point exception"};
-    for (const std::string_view end : kEnds)
-      if (fact->name.rfind(end, 0) == 0)
-        for (const int task : fact->named) add(fact, c.who.task_is_rank() ? task : -1);
+    const bool ended = fatal(signal_of_exit(fact->code)) ||  // a shell in between: 128 + signal
+                       std::any_of(std::begin(kEnds), std::end(kEnds),
+                                   [&](std::string_view end) { return fact->name.starts_with(end); });
+    if (!ended) continue;
+    for (const int task : fact->named) add(fact, c.who.task_is_rank() ? task : -1);
   }
   for (const Fact* fact : c.of(FactKind::CrashSignal))
     if (fact->name != "Aborted" && fact->code != 6) {

@@ -17,7 +17,8 @@ bool recovered(const Case& c, const Fact& fact) {
   constexpr std::int64_t kTimes = 3;
   return std::any_of(c.of(FactKind::LossFinite).begin(), c.of(FactKind::LossFinite).end(),
                      [&](const Fact* later) {
-                       return later->file == fact.file && (later->who.rank == fact.who.rank || fact.kind == FactKind::Overflow) &&
+                       return later->file == fact.file &&
+                              (later->who.rank == fact.who.rank || fact.kind == FactKind::Overflow) &&
                               later->line > fact.line && later->value >= kTimes;
                      });
 }

@@ -67,7 +67,7 @@ class LogScanner {
   std::uint32_t file_ = 0;
   std::map<std::string, std::uint32_t, std::less<>> grep_files_;  // names that grep put in front
   std::string file_name_;
-  std::unordered_map<std::uint64_t, Stream> streams_;  // by a hash of the prefix; never iterated into output
+  std::unordered_map<std::uint64_t, Stream> streams_;  // by a hash of the prefix; losses are told sorted
   std::set<std::tuple<std::uint32_t, int, int>> told_locals_;  // file, local rank, rank
   std::unordered_map<std::uint64_t, Summary> authors_;  // by a hash of the AuthorKey that stands inside
   std::map<std::int64_t, Step> steps_;

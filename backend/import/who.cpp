@@ -417,13 +417,6 @@ std::string Who::host_of_address(const std::string& address) const {
   return {};
 }
 
-std::vector<int> Who::ranks_on(const std::string& host) const {
-  std::vector<int> ranks;
-  for (const auto& [rank, info] : ranks_)
-    if (info.host == host) ranks.push_back(rank);
-  return ranks;
-}
-
 const std::string& Who::file_host(std::uint32_t file) const {
   static const std::string kNone;
   return file < file_hosts_.size() ? file_hosts_[file] : kNone;

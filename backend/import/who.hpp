@@ -39,7 +39,6 @@ class Who {
   /// Ranks that printed anything, or that a launcher names; ascending.
   const std::set<int>& seen() const { return seen_; }
   const std::vector<std::string>& hosts() const { return hosts_; }  // natural order
-  std::vector<int> ranks_on(const std::string& host) const;
   bool task_is_rank() const { return task_is_rank_; }
   std::int64_t world() const { return world_; }  // 0 unknown
   bool world_is_stated() const { return world_stated_; }

@@ -282,7 +282,8 @@ int drive(const CommonCalls<D>& calls, const Job& job, int comms, const Init& in
   for (void* context : contexts) calls.finalize(context);
   // The job goes on for a while, or as long as the test says: a file that it makes ends it.
   if (const char* until = std::getenv("STAY_UNTIL")) {
-    for (int i = 0; i < 600 && ::access(until, F_OK) != 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    for (int i = 0; i < 600 && ::access(until, F_OK) != 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
   } else {
     std::this_thread::sleep_for(std::chrono::milliseconds(job.flood > 0 ? 1500 : 600));
   }
